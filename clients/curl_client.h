@@ -1,0 +1,19 @@
+#ifndef CLIENTS_CURL_CLIENT_H
+#define CLIENTS_CURL_CLIENT_H
+
+#include "clients/http_client.h"
+
+/* The client for everything libcurl speaks. Read curl_client.c for how it shares a carrier. */
+struct curl_client_options {
+	int64_t connect_timeout_ms; /* at least 1 */
+};
+
+/**
+ * On success *@out is the caller's, to be given to http_client_destroy() after
+ * the executors that used it have been destroyed.
+ *
+ * Returns 0, -ENOMEM, or -ENOSYS: this libcurl lacks what we need. Any thread.
+ */
+int curl_client_create(const struct curl_client_options *options, struct http_client **out);
+
+#endif

@@ -1,0 +1,82 @@
+#ifndef CLIENTS_HTTP_CLIENT_H
+#define CLIENTS_HTTP_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "executors/deadline.h"
+
+/*
+ * Calls to other HTTP services, as blocking code. curl_client.c is the real one;
+ * tests/fakes/scripted_client.c answers from a script.
+ */
+
+/** What went wrong, as users see it in an answer; HTTP_OK when a whole reply arrived. */
+enum http_failure {
+	HTTP_OK,
+	HTTP_TIMEOUT,
+	HTTP_CONNECT,
+	HTTP_RESET,
+	HTTP_TOO_LARGE,
+	HTTP_CANCELED,
+	HTTP_FD_LIMIT,
+	HTTP_NO_PERMIT,
+	HTTP_PROTOCOL,
+	HTTP_DNS,
+	HTTP_TLS,
+	HTTP_FAILURES, /* how many there are */
+};
+
+/** The name users see: "timeout", "connect", …; "ok" for HTTP_OK. Static. */
+const char *http_failure_name(enum http_failure failure);
+
+/** One call: the caller fills the request, the client fills the outcome. */
+struct http_call {
+	/* Request. Borrowed until http_call() returns. */
+	const char *method; /* NULL means GET */
+	const char *url;
+	const void *body;
+	size_t body_len;
+	size_t max_reply_bytes; /* a longer reply fails with HTTP_TOO_LARGE; never 0 */
+	bool count_only;        /* count reply_len and leave reply NULL */
+
+	/* Outcome. */
+	enum http_failure failure;
+	const char *reason; /* static text for logs; NULL when there is no failure */
+	int status;         /* HTTP status of the reply */
+	char *reply;        /* NUL-terminated; freed by http_call_finish(). NULL if failed */
+	size_t reply_len;   /* bytes, NUL excluded */
+	int64_t elapsed_ns; /* from start to the last byte, or to the failure */
+};
+
+struct http_client {
+	const struct http_client_ops *ops;
+};
+
+struct http_client_ops {
+	const char *name;
+	enum http_failure (*call)(struct http_client *client, struct http_call *call,
+	                          struct deadline deadline);
+	void (*destroy)(struct http_client *client);
+};
+
+/**
+ * Make @call and return when it has an outcome.
+ *
+ * Returns what it leaves in call->failure. A reply with status 500 is a whole
+ * reply: HTTP_OK. After @deadline it is HTTP_TIMEOUT; once the task is cancelled,
+ * HTTP_CANCELED, or HTTP_TIMEOUT if the reason is CANCEL_DEADLINE.
+ *
+ * Task only; parks. Any number of tasks at once.
+ */
+enum http_failure http_call(struct http_client *client, struct http_call *call,
+                            struct deadline deadline);
+
+/** Free what the outcome owns. Fine on a zeroed call, and twice. */
+void http_call_finish(struct http_call *call);
+
+/** No call may be in progress. NULL is ignored. */
+void http_client_destroy(struct http_client *client);
+
+#endif

@@ -1,0 +1,95 @@
+#ifndef EXECUTORS_EXECUTOR_H
+#define EXECUTORS_EXECUTOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "executors/task.h"
+
+/*
+ * An executor runs tasks. Three are built in:
+ *   "coroutine"    each task on its own small stack, many per carrier thread;
+ *                  a parked task costs memory but no thread;
+ *   "pool"         each task on a pool thread for its whole life; a parked task
+ *                  keeps its thread;
+ *   "thread"       each task on a pthread of its own, up to a limit.
+ *
+ * To add one: implement struct executor_ops (executor_ops.h) in its own file,
+ * and name it in the table in executor.c. tests/contract/ then runs against it.
+ */
+struct executor;
+
+/** What a fork does when max_tasks is reached. Submitting from outside always refuses. */
+enum when_full {
+	WHEN_FULL_REJECT,      /* the fork fails with -EAGAIN */
+	WHEN_FULL_CALLER_RUNS, /* the parent runs the child itself, inside the fork */
+	WHEN_FULL_WAIT,        /* the parent runs its unstarted children, then waits for one */
+};
+
+struct executor_options {
+	unsigned threads;         /* carriers or pool threads, at least 1; "thread" ignores it */
+	unsigned max_tasks;       /* admitted and not yet finished, at least 1 */
+	unsigned max_threads;     /* "thread" only: pthreads at once, at least 1 */
+	unsigned max_queued;      /* "pool" only: root tasks waiting for a thread, at least 1 */
+	enum when_full when_full; /* "pool" only */
+	size_t stack_bytes;       /* "coroutine" only: stack of one task, guard included */
+};
+
+/** A snapshot; counters never go backwards, gauges may be stale by microseconds. */
+struct executor_stats {
+	uint64_t submitted; /* tasks admitted since start, children included */
+	uint64_t refused;   /* submits and forks answered with -EAGAIN */
+	unsigned live;      /* tasks admitted and not yet finished */
+	unsigned running;   /* tasks that have started and are not parked */
+	unsigned parked;    /* tasks waiting in task_park() */
+	unsigned queued;    /* tickets waiting in run queues: root tasks, and scopes with
+	                       unstarted children */
+	unsigned threads;   /* pthreads of the executor */
+	unsigned carriers;  /* "coroutine": carriers that accept tasks; else 0 */
+};
+
+/** The names of the executors, in the order of the table, NULL at the end. Static. */
+const char *const *executor_names(void);
+
+/**
+ * Start the executor called @name.
+ *
+ * On success *@out is the caller's, to be given to executor_destroy().
+ * Returns 0; -ENOENT no executor has that name; -EINVAL an option out of range;
+ * -ENOMEM, -EAGAIN the system refused memory or threads; -EMFILE. *@out is
+ * untouched on failure. Not from a task.
+ */
+int executor_create(const char *name, const struct executor_options *options,
+                    struct executor **out);
+
+/** Static text. */
+const char *executor_name(const struct executor *executor);
+
+/**
+ * Run @task soon, on a thread of the executor's choice. Never blocks.
+ *
+ * Any thread. Returns 0; -EAGAIN max_tasks, max_queued or max_threads is
+ * reached, or the system has no more threads; -ESHUTDOWN being destroyed. On
+ * failure @task has not run and never will, and its @done is not called.
+ */
+int executor_submit(struct executor *executor, struct task *task);
+
+/**
+ * Change the number of carriers to @carriers, at least 1. A surplus carrier ends
+ * with its last started task. Executors without carriers ignore it.
+ *
+ * One thread at a time, not from a task. Returns 0, -ENOMEM, -EAGAIN or -EMFILE: fewer
+ * carriers than asked for are running; call again later.
+ */
+int executor_resize(struct executor *executor, unsigned carriers);
+
+/** Any thread. */
+void executor_stats(struct executor *executor, struct executor_stats *out);
+
+/**
+ * Refuse new tasks, wait for the admitted ones to return, free everything.
+ * Not from a task. NULL is ignored.
+ */
+void executor_destroy(struct executor *executor);
+
+#endif

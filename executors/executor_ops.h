@@ -1,0 +1,104 @@
+#ifndef EXECUTORS_EXECUTOR_OPS_H
+#define EXECUTORS_EXECUTOR_OPS_H
+
+#include <stdatomic.h>
+
+#include "executors/executor.h"
+#include "executors/run_queue.h"
+#include "executors/scope.h"
+
+/*
+ * What one kind of executor implements. Every call through the table is written
+ * once: in executor.c, task.c, scope.c or carrier.c, which check arguments.
+ */
+struct carrier;
+
+/** Embedded first in each kind's own struct. Set up by executor_init(). */
+struct executor {
+	const struct executor_ops *ops;
+	struct executor_options options; /* constant */
+	atomic_uint live;                /* admitted and not finished; counted by executor.c */
+	atomic_ullong submitted;         /* relaxed: statistics, read by executor_stats() */
+	atomic_ullong refused;           /* relaxed: statistics */
+	atomic_uint parked;              /* relaxed: statistics */
+	atomic_bool closing;             /* set by executor_destroy(), read by submitters */
+};
+
+struct executor_ops {
+	const char *name;
+
+	int (*create)(const struct executor_options *options, struct executor **out);
+
+	/* Start @task, a root that has been admitted. 0 or -EAGAIN. */
+	int (*submit)(struct executor *executor, struct task *task);
+
+	/* The queue for scopes of @parent; NULL if children start at once, in offer(). */
+	struct run_queue *(*queue)(struct executor *executor, struct task *parent);
+
+	/* scope->offered has just been set: push the scope's ticket to scope->queue and wake
+	 * someone to serve it, or, with no queue, take and start all startable children and clear
+	 * @offered. The scope stays open during the call. Any thread that runs a task of this
+	 * executor. */
+	void (*offer)(struct executor *executor, struct scope *scope);
+
+	/* Run @child on the calling task's own thread and return when it has returned and been
+	 * reported. NULL if a joining parent need not do that. */
+	void (*run_here)(struct executor *executor, struct task *child);
+
+	/* Suspend the calling task until its permit is noted (returns 0) or @deadline has passed
+	 * (-ETIMEDOUT). The permit is consumed. */
+	int (*park)(struct task *task, struct deadline deadline);
+
+	/* @task's permit has just gone from @state (parked or polling) to noted: resume it. */
+	void (*unpark)(struct task *task, unsigned state);
+
+	void (*yield)(struct task *task);
+
+	/* The carrier of the calling task. */
+	struct carrier *(*carrier)(struct task *task);
+
+	int (*resize)(struct executor *executor, unsigned carriers);
+
+	/* Add queued, threads and carriers; the rest is filled in. */
+	void (*stats)(struct executor *executor, struct executor_stats *out);
+
+	/* @closing is set. Wait for the live tasks, end the threads, free all. */
+	void (*destroy)(struct executor *executor);
+};
+
+extern const struct executor_ops coroutine_executor_ops;
+extern const struct executor_ops pool_executor_ops;
+extern const struct executor_ops thread_executor_ops;
+
+/** For create(): fill the common part. */
+void executor_init(struct executor *executor, const struct executor_ops *ops,
+                   const struct executor_options *options);
+
+/** Count one more live task. 0; -EAGAIN max_tasks is reached; -ESHUTDOWN. */
+int executor_admit(struct executor *executor);
+
+/* The life of a task, in this order, called by the executor's own threads: */
+
+/** Make @task the current task of this thread (NULL: none). */
+void task_set_current(struct task *task);
+
+/** @task was taken from its queue and has @seat; put it under its cancel token. */
+void task_begin(struct task *task, void *seat);
+
+/**
+ * @task has returned @result, or cannot be started at all: take it from its
+ * token, release its admission, and report it to its scope or to done(). The
+ * task is gone when this returns. Any thread.
+ */
+void task_end(struct task *task, int result);
+
+/** What a task's permit can be. A wake is always exchange(NOTED); who finds PARKED or POLLING
+ * there, and nobody else, resumes the task. */
+enum task_permit {
+	PERMIT_NONE,    /* running or ready */
+	PERMIT_NOTED,   /* the same, and the next park returns at once */
+	PERMIT_PARKED,  /* suspended */
+	PERMIT_POLLING, /* a pthread suspended in poll(2), to be resumed through its eventfd */
+};
+
+#endif

@@ -1,0 +1,62 @@
+#ifndef HANDLERS_HANDLER_H
+#define HANDLERS_HANDLER_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "executors/deadline.h"
+
+/*
+ * What an endpoint sees of a request, and how it answers. Knows nothing of h2o:
+ * server/exchange.c copies across, so a request stays valid for as long as the
+ * handler runs even if the peer has gone.
+ */
+struct request {
+	const char *method; /* "GET" */
+	const char *path;   /* percent-decoded, without the query */
+	const char *query;  /* raw, without the '?'; "" when absent */
+	const char *body;   /* body_len bytes, then a NUL */
+	size_t body_len;
+	struct deadline deadline; /* pass this on to every wait */
+};
+
+/** Zeroed means "nothing answered", which the server turns into a 500. */
+struct response {
+	int status;
+	const char *content_type; /* static text */
+	const char *headers[4]; /* name, value, …, NULL: Allow, Retry-After; static or owned by the
+	                           handler */
+	char *body;             /* owned; malloc'd */
+	size_t body_len;
+};
+
+/** Answer with @body, which is consumed, also on failure (then a 500). NULL is a failure. */
+void response_json(struct response *response, int status, json_t *body);
+
+/**
+ * Answer application/problem+json (RFC 9457). @parameter is the query parameter
+ * at fault, or NULL.
+ */
+void response_problem(struct response *response, int status, const char *parameter,
+                      const char *detail_format, ...) __attribute__((format(printf, 4, 5)));
+
+void response_finish(struct response *response);
+
+/**
+ * One endpoint. Embed it in a struct of your own for state.
+ *
+ * @serve runs on many tasks at once: whatever it reaches through @handler is
+ * read-only after creation, or guarded by the handler itself. It answers by
+ * filling @response exactly once and reports errors no other way.
+ */
+struct handler {
+	const char *method;
+	const char *path; /* exact match */
+	void (*serve)(struct handler *handler, const struct request *request,
+	              struct response *response);
+	void (*destroy)(struct handler *handler);
+};
+
+void handler_destroy(struct handler *handler);
+
+#endif

@@ -1,0 +1,152 @@
+#include "server/slow_endpoint_parameters.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_SHOWN_BYTES = 32 };
+
+struct word {
+	const char *data;
+	size_t length;
+};
+
+static const struct number_parameter {
+	const char *name;
+	size_t offset; /* of a uint32_t in struct slow_parameters */
+	uint32_t min, max;
+} numbers[] = {
+        {"ms", offsetof(struct slow_parameters, ms), 0, 600000},
+        {"bytes", offsetof(struct slow_parameters, bytes), 0, UINT32_C(1) << 30},
+        {"status", offsetof(struct slow_parameters, status), 200, 599},
+        {"jitter_ms", offsetof(struct slow_parameters, jitter_ms), 0, 600000},
+        {"chunked", offsetof(struct slow_parameters, chunked), 0, 1},
+        {"rate", offsetof(struct slow_parameters, rate), 1, 1000000},
+};
+
+enum {
+	NUMBERS = sizeof(numbers) / sizeof(numbers[0]),
+	SEEN_MS = 1u << 0, /* ms is numbers[0] */
+	SEEN_FAULT = 1u << NUMBERS,
+};
+
+static const char *const fault_names[] = {
+        [SLOW_FAULT_RESET] = "reset",
+        [SLOW_FAULT_STALL] = "stall",
+        [SLOW_FAULT_CLOSE] = "close",
+        [SLOW_FAULT_GARBAGE] = "garbage",
+};
+
+static bool word_is(struct word word, const char *text)
+{
+	return word.length == strlen(text) && memcmp(word.data, text, word.length) == 0;
+}
+
+__attribute__((format(printf, 2, 3))) static int refuse(char text[SLOW_REFUSAL_TEXT_BYTES],
+                                                        const char *format, ...)
+{
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = vsnprintf(text, SLOW_REFUSAL_TEXT_BYTES, format, arguments);
+	va_end(arguments);
+	assert(length >= 0 && length < SLOW_REFUSAL_TEXT_BYTES);
+	return -EINVAL;
+}
+
+/* Digits only, and few enough not to overflow. */
+static bool read_number(struct word value, uint64_t *number)
+{
+	*number = 0;
+	if (value.length == 0 || value.length > 18)
+		return false;
+	for (size_t i = 0; i < value.length; i++) {
+		if (value.data[i] < '0' || value.data[i] > '9')
+			return false;
+		*number = *number * 10 + (uint64_t)(value.data[i] - '0');
+	}
+	return true;
+}
+
+static int set_number(struct slow_parameters *parameters, const struct number_parameter *parameter,
+                      struct word value, char text[SLOW_REFUSAL_TEXT_BYTES])
+{
+	uint64_t number;
+	uint32_t narrow;
+
+	if (!read_number(value, &number) || number < parameter->min || number > parameter->max)
+		return refuse(text, "%s: must be a whole number from %u to %u\n", parameter->name,
+		              parameter->min, parameter->max);
+	narrow = (uint32_t)number;
+	memcpy((char *)parameters + parameter->offset, &narrow, sizeof(narrow));
+	return 0;
+}
+
+static int set_fault(struct slow_parameters *parameters, struct word value,
+                     char text[SLOW_REFUSAL_TEXT_BYTES])
+{
+	for (unsigned fault = SLOW_FAULT_RESET; fault <= SLOW_FAULT_GARBAGE; fault++) {
+		if (word_is(value, fault_names[fault])) {
+			parameters->fault = (enum slow_fault)fault;
+			return 0;
+		}
+	}
+	return refuse(text, "fault: must be reset, stall, close or garbage\n");
+}
+
+/* One name=value. @seen has a bit for each parameter that came before. */
+static int set_parameter(struct slow_parameters *parameters, struct word name, struct word value,
+                         unsigned *seen, char text[SLOW_REFUSAL_TEXT_BYTES])
+{
+	int shown = name.length < NAME_SHOWN_BYTES ? (int)name.length : NAME_SHOWN_BYTES;
+	unsigned index = 0;
+	unsigned bit;
+
+	while (index < NUMBERS && !word_is(name, numbers[index].name))
+		index++;
+	if (index == NUMBERS && !word_is(name, "fault"))
+		return refuse(text, "%.*s: unknown parameter\n", shown, name.data);
+	bit = 1u << index;
+	if (*seen & bit)
+		return refuse(text, "%.*s: given twice\n", shown, name.data);
+	*seen |= bit;
+	if (bit == SEEN_FAULT)
+		return set_fault(parameters, value, text);
+	return set_number(parameters, &numbers[index], value, text);
+}
+
+int slow_parameters_parse(struct slow_parameters *parameters, const char *query, size_t length,
+                          char text[SLOW_REFUSAL_TEXT_BYTES])
+{
+	const char *end = query + length;
+	unsigned seen = 0;
+
+	*parameters = (struct slow_parameters){.bytes = 2, .status = 200};
+	while (query < end) {
+		const char *pair_end = memchr(query, '&', (size_t)(end - query));
+		const char *equals;
+		struct word name, value;
+		int error;
+
+		if (!pair_end)
+			pair_end = end;
+		equals = memchr(query, '=', (size_t)(pair_end - query));
+		if (!equals)
+			equals = pair_end;
+		name = (struct word){query, (size_t)(equals - query)};
+		value = (struct word){equals, 0};
+		if (equals < pair_end)
+			value = (struct word){equals + 1, (size_t)(pair_end - equals - 1)};
+		error = set_parameter(parameters, name, value, &seen, text);
+		if (error)
+			return error;
+		query = pair_end + 1;
+	}
+	if (!(seen & SEEN_MS))
+		return refuse(text, "ms: missing\n");
+	return 0;
+}
