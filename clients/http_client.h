@@ -31,7 +31,8 @@ enum http_failure {
 /** The name users see: "timeout", "connect", …; "ok" for HTTP_OK. Static. */
 const char *http_failure_name(enum http_failure failure);
 
-/** One call: the caller fills the request, the client fills the outcome. */
+/** One call: the caller fills the request, the client fills the outcome. Zero it first, and finish
+ * it before it is used again. */
 struct http_call {
 	/* Request. Borrowed until http_call() returns. */
 	const char *method; /* NULL means GET */

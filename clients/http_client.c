@@ -1,0 +1,61 @@
+#include "clients/http_client.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+const char *http_failure_name(enum http_failure failure)
+{
+	static const char *const names[HTTP_FAILURES] = {
+		[HTTP_OK] = "ok",
+		[HTTP_TIMEOUT] = "timeout",
+		[HTTP_CONNECT] = "connect",
+		[HTTP_RESET] = "reset",
+		[HTTP_TOO_LARGE] = "too_large",
+		[HTTP_CANCELED] = "canceled",
+		[HTTP_FD_LIMIT] = "fd_limit",
+		[HTTP_NO_PERMIT] = "no_permit",
+		[HTTP_PROTOCOL] = "protocol",
+		[HTTP_DNS] = "dns",
+		[HTTP_TLS] = "tls",
+	};
+
+	assert(failure < HTTP_FAILURES);
+	return names[failure];
+}
+
+enum http_failure http_call(struct http_client *client, struct http_call *call,
+                            struct deadline deadline)
+{
+	int64_t started_ns = deadline_now_ns();
+
+	assert(client && client->ops);
+	assert(call->url && call->max_reply_bytes > 0);
+	assert(call->body || call->body_len == 0);
+	assert(!call->reply);
+
+	call->failure = HTTP_OK;
+	call->reason = NULL;
+	call->status = 0;
+	call->reply_len = 0;
+
+	call->failure = client->ops->call(client, call, deadline);
+	call->elapsed_ns = deadline_now_ns() - started_ns;
+	if (call->failure != HTTP_OK) {
+		http_call_finish(call);
+		call->status = 0;
+		call->reply_len = 0;
+	}
+	return call->failure;
+}
+
+void http_call_finish(struct http_call *call)
+{
+	free(call->reply);
+	call->reply = NULL;
+}
+
+void http_client_destroy(struct http_client *client)
+{
+	if (client)
+		client->ops->destroy(client);
+}
