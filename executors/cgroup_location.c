@@ -72,6 +72,7 @@ static int take_membership(char *line, void *argument)
 	struct cgroup_membership *membership = argument;
 	char *controllers = strchr(line, ':');
 	char *group = controllers ? strchr(controllers + 1, ':') : NULL;
+	size_t group_bytes;
 	int version;
 
 	if (!group)
@@ -84,10 +85,11 @@ static int take_membership(char *line, void *argument)
 		version = 2;
 	else
 		return 0;
-	if (strlen(group) >= sizeof(membership->group))
+	group_bytes = strlen(group) + 1;
+	if (group_bytes > sizeof(membership->group))
 		return -ENAMETOOLONG;
 	membership->version = version;
-	strcpy(membership->group, group);
+	memcpy(membership->group, group, group_bytes);
 	return 0;
 }
 
@@ -244,5 +246,5 @@ int cgroup_locate(const char *root, const struct cgroup_membership *membership,
 	error = for_each_line(root, "/proc/self/mountinfo", take_mount, &search);
 	if (error)
 		return error;
-	return search.best_score > 0 ? 0 : -ENOENT;
+	return search.best_score > 0;
 }

@@ -41,8 +41,8 @@ int cgroup_membership_read(const char *root, struct cgroup_membership *out);
  * shows most of its ancestors. A mount whose root is no ancestor is passed over.
  * Where names lead out of the namespace ("..") only the mount point can be read.
  *
- * Returns 0; -ENOENT no mount shows the group; -ENAMETOOLONG; -ENOMEM; a negative
- * errno of open(2) or read(2). *@out is undefined on failure.
+ * Returns 1; 0 no mount shows the group; -ENAMETOOLONG; -ENOMEM; a negative errno
+ * of open(2) or read(2). *@out is undefined unless 1 is returned.
  */
 int cgroup_locate(const char *root, const struct cgroup_membership *membership,
                   struct cgroup_location *out);
