@@ -25,21 +25,30 @@ struct response {
 	int status;
 	const char *content_type; /* static text */
 	const char *headers[4]; /* name, value, …, NULL: Allow, Retry-After; static or owned by the
-	                           handler */
-	char *body;             /* owned; malloc'd */
+	                           handler. See response_set_header() */
+	char *body;             /* owned; malloc'd. NULL when there was no memory for one */
 	size_t body_len;
 };
 
-/** Answer with @body, which is consumed, also on failure (then a 500). NULL is a failure. */
+/** Answer with @body, which is consumed, also on failure (then a bare 500). NULL is a failure. */
 void response_json(struct response *response, int status, json_t *body);
 
 /**
- * Answer application/problem+json (RFC 9457). @parameter is the query parameter
- * at fault, or NULL.
+ * Answer application/problem+json (RFC 9457), of type about:blank: its title is
+ * the phrase of @status. @parameter is the query parameter at fault, or NULL;
+ * it and the detail are UTF-8. A bare 500 if memory runs out.
  */
 void response_problem(struct response *response, int status, const char *parameter,
                       const char *detail_format, ...) __attribute__((format(printf, 4, 5)));
 
+/** Add a header to an answer; both texts are borrowed until response_finish(). At most one, after
+ * the answer itself has been given. */
+void response_set_header(struct response *response, const char *name, const char *value);
+
+/** The phrase of RFC 9110 for @status: "Not Found"; "Unknown" if it has none. Static. */
+const char *response_phrase(int status);
+
+/** Free what the answer owns; it is as if nothing had been answered. */
 void response_finish(struct response *response);
 
 /**
@@ -57,6 +66,7 @@ struct handler {
 	void (*destroy)(struct handler *handler);
 };
 
+/** No request may be in progress. NULL is ignored. */
 void handler_destroy(struct handler *handler);
 
 #endif
