@@ -22,6 +22,10 @@ struct carrier {
 	struct timer_heap timers;         /* of struct carrier_timer */
 };
 
+/** For io.c: watch for EPOLLIN, EPOLLOUT and EPOLLRDHUP, edge-triggered. On the carrier. Returns
+ * as carrier_watch() does, and -EPERM for a regular file. */
+int carrier_watch_edges(struct carrier *carrier, struct carrier_fd *watch);
+
 void carrier_init(struct carrier *carrier, const struct carrier_ops *ops);
 
 /** Stop the services, newest first, and free the rest. On the carrier. */

@@ -83,7 +83,7 @@ static bool at_line_end(const char *cursor)
 static int read_version_2(int directory_fd, struct cgroup_bandwidth *out)
 {
 	struct cgroup_bandwidth read = {.quota_us = 0, .period_us = DEFAULT_PERIOD_US};
-	char text[LIMIT_FILE_BYTES];
+	char text[LIMIT_FILE_BYTES] = "";
 	const char *cursor = text;
 	int error = read_limit_text(directory_fd, "cpu.max", text);
 
@@ -104,7 +104,7 @@ static int read_version_2(int directory_fd, struct cgroup_bandwidth *out)
 /* One number; -1 (any negative one) reads as 0, as does a group without limit. */
 static int read_version_1_number(int directory_fd, const char *name, uint64_t *out)
 {
-	char text[LIMIT_FILE_BYTES];
+	char text[LIMIT_FILE_BYTES] = "";
 	const char *cursor = text;
 	uint64_t number;
 	bool negative;
@@ -163,7 +163,7 @@ static uint64_t stat_number(const char *text, const char *name)
 
 int cgroup_throttling_read(int directory_fd, int version, struct cgroup_throttling *out)
 {
-	char text[STAT_FILE_BYTES];
+	char text[STAT_FILE_BYTES] = "";
 	int error = read_text(directory_fd, "cpu.stat", text, sizeof(text));
 
 	if (error)

@@ -21,7 +21,9 @@ struct executor {
 	atomic_ullong submitted;         /* relaxed: statistics, read by executor_stats() */
 	atomic_ullong refused;           /* relaxed: statistics */
 	atomic_uint parked;              /* relaxed: statistics */
-	atomic_bool closing;             /* set by executor_destroy(), read by submitters */
+	atomic_bool closing;             /* set by executor_destroy(). Sequentially consistent with
+	                                    @live: whoever ends the last task sees it, or the
+	                                    destroyer sees that none is left */
 };
 
 struct executor_ops {
@@ -74,16 +76,25 @@ extern const struct executor_ops thread_executor_ops;
 void executor_init(struct executor *executor, const struct executor_ops *ops,
                    const struct executor_options *options);
 
-/** Count one more live task. 0; -EAGAIN max_tasks is reached; -ESHUTDOWN. */
+/** Count one more live task. 0; -EAGAIN max_tasks is reached. Any thread. */
 int executor_admit(struct executor *executor);
+
+/** The same, whatever the limit: for a parent that runs a child in its own place. */
+void executor_admit_over_limit(struct executor *executor);
+
+/** One live task less. Any thread. */
+void executor_release(struct executor *executor);
 
 /* The life of a task, in this order, called by the executor's own threads: */
 
 /** Make @task the current task of this thread (NULL: none). */
 void task_set_current(struct task *task);
 
-/** @task was taken from its queue and has @seat; put it under its cancel token. */
+/** @task was taken from its queue and has @seat; from now on its cancel token wakes it. */
 void task_begin(struct task *task, void *seat);
+
+/** Have @task woken when its token, whose lock is held, fires. For task_begin() and scope.c. */
+void task_watch_cancel_locked(struct task *task);
 
 /**
  * @task has returned @result, or cannot be started at all: take it from its

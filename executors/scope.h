@@ -24,8 +24,9 @@
  * children meanwhile.
  */
 struct scope_options {
-	unsigned max_parallel;    /* children running at once; 0 is no limit */
-	struct deadline deadline; /* the earlier of this and the parent's holds */
+	unsigned max_parallel; /* children running at once; 0 is no limit */
+	struct deadline
+		deadline; /* the earlier of this and the parent's holds; zeroed: the parent's */
 };
 
 struct scope {
@@ -39,6 +40,7 @@ struct scope {
 	unsigned running;           /* lock; started and not yet returned */
 	unsigned remaining;         /* lock; forked and not yet returned */
 	bool offered;               /* lock; the ticket is, or is about to be, in @queue */
+	bool wake_at_each; /* lock; the parent wants to hear of each child, not of the last */
 
 	struct ticket ticket;
 	struct run_queue *queue; /* the executor's choice; NULL if it starts children at once */
@@ -79,7 +81,10 @@ int scope_join(struct scope *scope);
 /** Take the oldest startable child; NULL if there is none. With the lock held. */
 struct task *scope_take_locked(struct scope *scope);
 
-/** The same, taking the lock. */
+/** Whether scope_take_locked() would give one. With the lock held. */
+bool scope_has_startable_locked(const struct scope *scope);
+
+/** The same as scope_take_locked(), taking the lock. */
 struct task *scope_take(struct scope *scope);
 
 /** @child has returned, or was taken and cannot run (child->result says so). Nobody touches it,

@@ -35,7 +35,7 @@ struct task {
 	void (*done)(struct task *task); /* after @run, with @result set; on any thread, must not
 	                                    wait. May free the task. Never NULL for a root. */
 	struct cancel *cancel;           /* NULL: never cancelled */
-	struct deadline deadline;        /* for task_deadline(); DEADLINE_NEVER if there is none */
+	struct deadline deadline;        /* for task_deadline(); zeroed: never */
 
 	const char *name; /* static text, for logs and debug pages; NULL is fine */
 	int result;       /* what @run returned; a child that never ran: -ECANCELED if its scope

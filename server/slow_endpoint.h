@@ -53,7 +53,4 @@ void slow_endpoint_stats(struct slow_endpoint *endpoint, struct slow_endpoint_st
 /** Cut every connection, answered or not, end the thread and free all. NULL is ignored. */
 void slow_endpoint_stop(struct slow_endpoint *endpoint);
 
-/** The kernel's cap on listen backlogs (net.core.somaxconn); -errno when it cannot be read. */
-int slow_endpoint_backlog_limit(void);
-
 #endif

@@ -82,8 +82,8 @@ void slow_counters_reset(struct slow_counters *counters)
 	lock(counters);
 	in_flight = counters->stats.in_flight;
 	counters->stats = (struct slow_endpoint_stats){
-	        .in_flight = in_flight,
-	        .peak_in_flight = in_flight,
+		.in_flight = in_flight,
+		.peak_in_flight = in_flight,
 	};
 	if (++counters->era == 0)
 		counters->era = 1;
@@ -99,14 +99,13 @@ void slow_counters_read(struct slow_counters *counters, struct slow_endpoint_sta
 
 size_t slow_stats_format(const struct slow_endpoint_stats *stats, char text[SLOW_STATS_TEXT_BYTES])
 {
-	int length = snprintf(text, SLOW_STATS_TEXT_BYTES,
-	                      "{\"in_flight\":%" PRIu64 ",\"peak_in_flight\":%" PRIu64
-	                      ",\"total\":%" PRIu64 ",\"connections\":%" PRIu64
-	                      ",\"refused\":%" PRIu64 ",\"canceled\":%" PRIu64
-	                      ",\"accept_backoffs\":%" PRIu64 "}",
-	                      stats->in_flight, stats->peak_in_flight, stats->total,
-	                      stats->connections, stats->refused, stats->canceled,
-	                      stats->accept_backoffs);
+	int length =
+		snprintf(text, SLOW_STATS_TEXT_BYTES,
+	                 "{\"in_flight\":%" PRIu64 ",\"peak_in_flight\":%" PRIu64
+	                 ",\"total\":%" PRIu64 ",\"connections\":%" PRIu64 ",\"refused\":%" PRIu64
+	                 ",\"canceled\":%" PRIu64 ",\"accept_backoffs\":%" PRIu64 "}",
+	                 stats->in_flight, stats->peak_in_flight, stats->total, stats->connections,
+	                 stats->refused, stats->canceled, stats->accept_backoffs);
 
 	assert(length > 0 && length < SLOW_STATS_TEXT_BYTES);
 	return (size_t)length;

@@ -19,12 +19,12 @@ static const struct number_parameter {
 	size_t offset; /* of a uint32_t in struct slow_parameters */
 	uint32_t min, max;
 } numbers[] = {
-        {"ms", offsetof(struct slow_parameters, ms), 0, 600000},
-        {"bytes", offsetof(struct slow_parameters, bytes), 0, UINT32_C(1) << 30},
-        {"status", offsetof(struct slow_parameters, status), 200, 599},
-        {"jitter_ms", offsetof(struct slow_parameters, jitter_ms), 0, 600000},
-        {"chunked", offsetof(struct slow_parameters, chunked), 0, 1},
-        {"rate", offsetof(struct slow_parameters, rate), 1, 1000000},
+	{"ms", offsetof(struct slow_parameters, ms), 0, 600000},
+	{"bytes", offsetof(struct slow_parameters, bytes), 0, UINT32_C(1) << 30},
+	{"status", offsetof(struct slow_parameters, status), 200, 599},
+	{"jitter_ms", offsetof(struct slow_parameters, jitter_ms), 0, 600000},
+	{"chunked", offsetof(struct slow_parameters, chunked), 0, 1},
+	{"rate", offsetof(struct slow_parameters, rate), 1, 1000000},
 };
 
 enum {
@@ -34,10 +34,10 @@ enum {
 };
 
 static const char *const fault_names[] = {
-        [SLOW_FAULT_RESET] = "reset",
-        [SLOW_FAULT_STALL] = "stall",
-        [SLOW_FAULT_CLOSE] = "close",
-        [SLOW_FAULT_GARBAGE] = "garbage",
+	[SLOW_FAULT_RESET] = "reset",
+	[SLOW_FAULT_STALL] = "stall",
+	[SLOW_FAULT_CLOSE] = "close",
+	[SLOW_FAULT_GARBAGE] = "garbage",
 };
 
 static bool word_is(struct word word, const char *text)

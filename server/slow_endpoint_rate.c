@@ -16,9 +16,9 @@ static struct slow_rate *find(struct slow_rates *rates, uint32_t per_second, int
 			oldest = rate;
 	}
 	*oldest = (struct slow_rate){
-	        .per_second = per_second,
-	        .refilled_ns = now_ns,
-	        .billionths = per_second * TOKEN,
+		.per_second = per_second,
+		.refilled_ns = now_ns,
+		.billionths = per_second * TOKEN,
 	};
 	return oldest;
 }

@@ -212,7 +212,7 @@ static int large_machine(pid_t pid, size_t set_bytes, cpu_set_t *set)
 		errno = EINVAL;
 		return -1;
 	}
-	for (int cpu = 0; cpu < 1500; cpu++)
+	for (size_t cpu = 0; cpu < 1500; cpu++)
 		CPU_SET_S(2 * cpu, set_bytes, set);
 	return 0;
 }

@@ -1,0 +1,545 @@
+#include "executors/coroutine/carrier.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "executors/coroutine/driver.h"
+#include "executors/coroutine/executor.h"
+#include "executors/epoll_wait_until.h"
+
+/* One turn of the loop: tasks run before the poller is looked at again. */
+#define TURN_TASKS 61
+#define TURN_NS INT64_C(200000)
+
+/* Tasks that a thief takes at once. */
+#define STEAL_BATCH 8
+
+#define WORD_TASK UINT64_C(1)
+#define WORD_SEQUENCE UINT64_C(4)
+
+static struct coroutine_carrier *of_base(struct carrier *carrier)
+{
+	return (struct coroutine_carrier *)carrier; /* its first member */
+}
+
+/* ------ the word; see carrier.h */
+
+static void carrier_release(struct coroutine *coroutine)
+{
+	struct coroutine_carrier *carrier = coroutine->carrier;
+	uint64_t word = atomic_load_explicit(&carrier->word, memory_order_relaxed);
+
+	atomic_store_explicit(&carrier->word, word | WORD_TASK, memory_order_release);
+}
+
+static void carrier_claim(struct coroutine *coroutine)
+{
+	struct coroutine_carrier *carrier = coroutine->carrier;
+	uint64_t word = atomic_load_explicit(&carrier->word, memory_order_relaxed);
+	bool won =
+		atomic_compare_exchange_strong_explicit(&carrier->word, &word, word & ~WORD_TASK,
+	                                                memory_order_acquire, memory_order_relaxed);
+
+	/* Nobody takes a carrier from a running task. */
+	assert(won && (word & WORD_TASK));
+	(void)won;
+}
+
+/* ------ on a task's stack, between a claim and a release */
+
+/* The one function that leaves a task's stack. errno is the task's: it is kept here. */
+static __attribute__((noinline)) void leave_stack(struct coroutine *coroutine,
+                                                  enum carrier_after after)
+{
+	struct driver *driver = driver_self();
+	int saved_errno = errno;
+
+	coroutine->carrier->after = after;
+	if (after == AFTER_EXIT)
+		fiber_leave(&coroutine->fiber, &driver->native);
+	else
+		fiber_switch(&coroutine->fiber, &driver->native);
+	errno = saved_errno;
+}
+
+static void coroutine_main(void *fiber)
+{
+	struct coroutine *coroutine = fiber;
+	int result;
+
+	fiber_enter(&coroutine->fiber);
+	carrier_release(coroutine);
+	result = coroutine->task->run(coroutine->task);
+	carrier_claim(coroutine);
+	coroutine->carrier->result = result;
+	leave_stack(coroutine, AFTER_EXIT);
+	abort(); /* resumed after its end */
+}
+
+int coroutine_park(struct task *task, struct deadline deadline)
+{
+	struct coroutine *coroutine = task->seat;
+	struct carrier *carrier = &coroutine->carrier->base;
+	int error = 0;
+
+	carrier_claim(coroutine);
+	if (atomic_exchange_explicit(&task->permit, PERMIT_NONE, memory_order_acquire) !=
+	    PERMIT_NOTED) {
+		coroutine->timed_out = false;
+		/* Cannot fail: room was reserved when the coroutine was made. */
+		(void)carrier_set_timer(carrier, &coroutine->timeout, deadline);
+		leave_stack(coroutine, AFTER_PARK);
+		(void)carrier_set_timer(carrier, &coroutine->timeout, DEADLINE_NEVER);
+		/* Acquire: more than one may have woken us, and each had something to say. */
+		(void)atomic_exchange_explicit(&task->permit, PERMIT_NONE, memory_order_acquire);
+		error = coroutine->timed_out ? -ETIMEDOUT : 0;
+	}
+	carrier_release(coroutine);
+	return error;
+}
+
+void coroutine_yield(struct task *task)
+{
+	struct coroutine *coroutine = task->seat;
+
+	carrier_claim(coroutine);
+	leave_stack(coroutine, AFTER_YIELD);
+	carrier_release(coroutine);
+}
+
+struct carrier *coroutine_current_carrier(struct task *task)
+{
+	return &((struct coroutine *)task->seat)->carrier->base;
+}
+
+static void carrier_op_call(struct carrier *carrier, struct task *task,
+                            void (*fn)(struct carrier *carrier, void *arg), void *arg)
+{
+	struct coroutine *coroutine = task->seat;
+
+	(void)carrier;
+	carrier_claim(coroutine);
+	coroutine->call = fn;
+	coroutine->call_arg = arg;
+	leave_stack(coroutine, AFTER_CALL);
+	carrier_release(coroutine);
+}
+
+/* ------ waking */
+
+static void ready_push(struct coroutine_carrier *carrier, struct coroutine *coroutine)
+{
+	coroutine->next = NULL;
+	*carrier->ready_last = coroutine;
+	carrier->ready_last = &coroutine->next;
+}
+
+static struct coroutine *ready_pop(struct coroutine_carrier *carrier)
+{
+	struct coroutine *coroutine = carrier->ready;
+
+	if (coroutine) {
+		carrier->ready = coroutine->next;
+		if (!carrier->ready)
+			carrier->ready_last = &carrier->ready;
+	}
+	return coroutine;
+}
+
+bool coroutine_carrier_wake(struct coroutine_carrier *carrier)
+{
+	uint64_t one = 1;
+
+	if (!atomic_load(&carrier->sleeping) || !atomic_exchange(&carrier->sleeping, false))
+		return false;
+	/* Can fail only with a counter of 2^64 - 2, and then the event is there already. */
+	(void)!write(carrier->event_fd, &one, sizeof(one));
+	return true;
+}
+
+static void inbox_push(struct coroutine_carrier *carrier, struct coroutine *coroutine)
+{
+	struct coroutine *head = atomic_load_explicit(&carrier->inbox, memory_order_relaxed);
+
+	do
+		coroutine->next = head;
+	while (!atomic_compare_exchange_weak(&carrier->inbox, &head, coroutine));
+	(void)coroutine_carrier_wake(carrier);
+}
+
+static void inbox_take(struct coroutine_carrier *carrier)
+{
+	struct coroutine *newest, *oldest = NULL;
+
+	if (!atomic_load_explicit(&carrier->inbox, memory_order_relaxed))
+		return;
+	newest = atomic_exchange_explicit(&carrier->inbox, NULL, memory_order_acquire);
+	while (newest) {
+		struct coroutine *next = newest->next;
+
+		newest->next = oldest;
+		oldest = newest;
+		newest = next;
+	}
+	while (oldest) {
+		struct coroutine *next = oldest->next;
+
+		ready_push(carrier, oldest);
+		oldest = next;
+	}
+}
+
+void coroutine_unpark(struct task *task, unsigned state)
+{
+	struct coroutine *coroutine = task->seat;
+	struct coroutine_carrier *carrier = coroutine->carrier;
+
+	(void)state;
+	if (driver_owns(carrier))
+		ready_push(carrier, coroutine);
+	else
+		inbox_push(carrier, coroutine);
+}
+
+static void park_timed_out(struct carrier_timer *timer)
+{
+	struct coroutine *coroutine =
+		(struct coroutine *)((char *)timer - offsetof(struct coroutine, timeout));
+
+	if (atomic_exchange_explicit(&coroutine->task->permit, PERMIT_NOTED,
+	                             memory_order_acq_rel) != PERMIT_PARKED)
+		return; /* woken meanwhile */
+	coroutine->timed_out = true;
+	ready_push(coroutine->carrier, coroutine);
+}
+
+/* ------ starting */
+
+static struct coroutine *coroutine_get(struct coroutine_carrier *carrier)
+{
+	struct stack_pool *pool = &carrier->executor->stacks;
+	struct coroutine *coroutine = carrier->free;
+	void *slot;
+
+	if (coroutine) {
+		carrier->free = coroutine->next;
+		return coroutine;
+	}
+	slot = stack_pool_get(pool);
+	if (!slot)
+		return NULL;
+	coroutine = (struct coroutine *)((char *)slot + pool->slot_bytes) - 1;
+	coroutine->slot = slot;
+	return coroutine;
+}
+
+static void coroutine_put(struct coroutine_carrier *carrier, struct coroutine *coroutine)
+{
+	fiber_finish(&coroutine->fiber);
+	coroutine->next = carrier->free;
+	carrier->free = coroutine;
+}
+
+static void coroutine_prepare(struct coroutine_carrier *carrier, struct coroutine *coroutine,
+                              struct task *task)
+{
+	void *slot = coroutine->slot;
+	char *stack = (char *)slot + stack_pool_guard_bytes();
+	uintptr_t top = (uintptr_t)coroutine & ~(uintptr_t)63;
+
+	*coroutine = (struct coroutine){
+		.carrier = carrier,
+		.task = task,
+		.slot = slot,
+		.timeout.fire = park_timed_out,
+	};
+	fiber_init(&coroutine->fiber, stack, top - (uintptr_t)stack, coroutine_main);
+}
+
+/* Give @task a stack and make it ready. */
+static void carrier_start(struct coroutine_carrier *carrier, struct task *task)
+{
+	unsigned live = atomic_load_explicit(&carrier->live, memory_order_relaxed) + 1;
+	struct coroutine *coroutine = NULL;
+
+	/* Each coroutine can have one timeout, and each service has a few timers. */
+	if (timer_heap_reserve(&carrier->base.timers, carrier->base.timers.count + live) == 0)
+		coroutine = coroutine_get(carrier);
+	if (!coroutine) {
+		task_end(task, -EAGAIN);
+		coroutine_executor_task_ended(carrier->executor);
+		return;
+	}
+	coroutine_prepare(carrier, coroutine, task);
+	atomic_store_explicit(&carrier->live, live, memory_order_relaxed);
+	task_begin(task, coroutine);
+	ready_push(carrier, coroutine);
+}
+
+/* Start something that waits in our queue or, every other time, in that of a retired carrier. If
+ * there is nothing and @steal, in anybody's. */
+static bool carrier_start_new(struct coroutine_carrier *carrier, bool steal)
+{
+	struct coroutine_executor *executor = carrier->executor;
+	struct task *tasks[STEAL_BATCH];
+	unsigned count = 0;
+
+	if (atomic_load_explicit(&carrier->state, memory_order_relaxed) != CARRIER_ACCEPTING)
+		return false;
+	if (carrier->turn++ % 2)
+		count = coroutine_executor_steal(executor, carrier, tasks, 1, true);
+	if (count == 0 && atomic_load_explicit(&carrier->queue.tickets, memory_order_relaxed))
+		count = run_queue_take(&carrier->queue, tasks, 1);
+	if (count == 0 && steal)
+		count = coroutine_executor_steal(executor, carrier, tasks, STEAL_BATCH, false);
+	for (unsigned i = 0; i < count; i++)
+		carrier_start(carrier, tasks[i]);
+	return count > 0;
+}
+
+/* ------ the loop, on the driver's own stack */
+
+static void coroutine_set_parked(struct coroutine *coroutine, bool parked)
+{
+	atomic_uint *count = &coroutine->carrier->parked;
+	unsigned before = atomic_load_explicit(count, memory_order_relaxed);
+
+	if (parked == coroutine->parked)
+		return;
+	coroutine->parked = parked;
+	atomic_store_explicit(count, parked ? before + 1 : before - 1, memory_order_relaxed);
+}
+
+/* The permit says PARKED only now that the stack has been left: from here on a waker may have
+ * it resumed. */
+static void carrier_after_park(struct coroutine_carrier *carrier, struct coroutine *coroutine)
+{
+	unsigned state = PERMIT_NONE;
+
+	if (atomic_compare_exchange_strong_explicit(&coroutine->task->permit, &state, PERMIT_PARKED,
+	                                            memory_order_acq_rel, memory_order_acquire))
+		coroutine_set_parked(coroutine, true);
+	else
+		ready_push(carrier, coroutine);
+}
+
+static void carrier_after_exit(struct coroutine_carrier *carrier, struct coroutine *coroutine)
+{
+	unsigned live = atomic_load_explicit(&carrier->live, memory_order_relaxed);
+	struct task *task = coroutine->task;
+
+	coroutine_put(carrier, coroutine);
+	atomic_store_explicit(&carrier->live, live - 1, memory_order_relaxed);
+	task_end(task, carrier->result);
+	coroutine_executor_task_ended(carrier->executor);
+}
+
+static void carrier_switch_to(struct coroutine_carrier *carrier, struct coroutine *coroutine)
+{
+	struct driver *driver = driver_self();
+	uint64_t word = atomic_load_explicit(&carrier->word, memory_order_relaxed);
+
+	carrier->current = coroutine;
+	atomic_store_explicit(&carrier->word, word + WORD_SEQUENCE, memory_order_relaxed);
+	driver->on_task = true;
+	task_set_current(coroutine->task);
+	fiber_switch(&driver->native, &coroutine->fiber);
+	task_set_current(NULL);
+	driver_self()->on_task = false;
+}
+
+static void carrier_resume(struct coroutine_carrier *carrier, struct coroutine *coroutine)
+{
+	coroutine_set_parked(coroutine, false);
+	carrier_switch_to(carrier, coroutine);
+	while (carrier->after == AFTER_CALL) {
+		coroutine = carrier->current;
+		coroutine->call(&carrier->base, coroutine->call_arg);
+		carrier_switch_to(carrier, coroutine);
+	}
+	coroutine = carrier->current;
+	carrier->current = NULL;
+	switch (carrier->after) {
+	case AFTER_YIELD:
+		ready_push(carrier, coroutine);
+		break;
+	case AFTER_PARK:
+		carrier_after_park(carrier, coroutine);
+		break;
+	case AFTER_EXIT:
+		carrier_after_exit(carrier, coroutine);
+		break;
+	case AFTER_CALL:
+		break;
+	}
+}
+
+/* Started tasks come before new ones, but one new task gets its chance in every turn. */
+static void carrier_run_tasks(struct coroutine_carrier *carrier)
+{
+	int64_t end_ns = deadline_now_ns() + TURN_NS;
+
+	(void)carrier_start_new(carrier, false);
+	for (unsigned i = 1; i <= TURN_TASKS; i++) {
+		struct coroutine *coroutine;
+
+		if (!carrier->ready && !carrier_start_new(carrier, true))
+			return;
+		coroutine = ready_pop(carrier);
+		if (!coroutine)
+			continue; /* what was to be started could not be */
+		carrier_resume(carrier, coroutine);
+		if (i % 8 == 0 && deadline_now_ns() > end_ns)
+			return;
+	}
+}
+
+static bool carrier_has_work(struct coroutine_carrier *carrier)
+{
+	bool accepting =
+		atomic_load_explicit(&carrier->state, memory_order_relaxed) == CARRIER_ACCEPTING;
+
+	return carrier->ready || atomic_load(&carrier->inbox) ||
+	       (accepting && coroutine_executor_has_new(carrier->executor));
+}
+
+static void carrier_dispatch(struct coroutine_carrier *carrier)
+{
+	for (carrier->event_next = 0; carrier->event_next < carrier->event_count;) {
+		struct epoll_event *event = &carrier->events[carrier->event_next++];
+		struct carrier_fd *watch = event->data.ptr;
+
+		if (watch) /* unwatched by an earlier one of this batch otherwise */
+			watch->ready(watch, event->events);
+	}
+	carrier->event_count = 0;
+}
+
+/* Look at the poller; wait there if there is nothing to do. */
+static void carrier_poll(struct coroutine_carrier *carrier)
+{
+	struct deadline until = (struct deadline){0};
+
+	if (!carrier->ready) {
+		atomic_store(&carrier->sleeping, true);
+		if (!carrier_has_work(carrier) &&
+		    !coroutine_executor_may_stop(carrier->executor, carrier))
+			until = carrier_next_timer(&carrier->base);
+	}
+	carrier->event_count =
+		epoll_wait_until(carrier->epoll_fd, carrier->events, CARRIER_EVENTS, until);
+	atomic_store_explicit(&carrier->sleeping, false, memory_order_relaxed);
+	carrier_dispatch(carrier);
+	if (carrier->base.timers.count)
+		carrier_fire_timers(&carrier->base, deadline_now_ns());
+}
+
+static void event_fd_written(struct carrier_fd *watch, uint32_t events)
+{
+	(void)watch;
+	(void)events;
+}
+
+static int carrier_op_watch(struct carrier *base, struct carrier_fd *watch, uint32_t events)
+{
+	struct coroutine_carrier *carrier = of_base(base);
+	struct epoll_event event = {.events = events, .data.ptr = watch};
+	int operation = !events ? EPOLL_CTL_DEL : watch->events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+
+	if (events == watch->events)
+		return 0;
+	if (epoll_ctl(carrier->epoll_fd, operation, watch->fd, &event) < 0 && events)
+		return -errno;
+	watch->events = events;
+	for (int i = carrier->event_next; !events && i < carrier->event_count; i++)
+		if (carrier->events[i].data.ptr == watch)
+			carrier->events[i].data.ptr = NULL;
+	return 0;
+}
+
+static void carrier_op_arm(struct carrier *base, struct carrier_fd *watch, uint32_t events)
+{
+	(void)base;
+	(void)watch;
+	(void)events;
+}
+
+static const struct carrier_ops coroutine_carrier_ops = {
+	.call = carrier_op_call,
+	.watch = carrier_op_watch,
+	.arm = carrier_op_arm,
+};
+
+void coroutine_carrier_drive(struct coroutine_carrier *carrier)
+{
+	struct coroutine *coroutine;
+
+	while (!coroutine_executor_may_stop(carrier->executor, carrier)) {
+		inbox_take(carrier);
+		carrier_run_tasks(carrier);
+		carrier_poll(carrier);
+	}
+	carrier_finish(&carrier->base);
+	carrier_init(&carrier->base, &coroutine_carrier_ops);
+	while ((coroutine = carrier->free)) {
+		carrier->free = coroutine->next;
+		stack_pool_put(&carrier->executor->stacks, coroutine->slot);
+	}
+}
+
+int coroutine_carrier_create(struct coroutine_executor *executor, unsigned id,
+                             struct coroutine_carrier **out)
+{
+	struct coroutine_carrier *carrier = calloc(1, sizeof(*carrier));
+	int error;
+
+	if (!carrier)
+		return -ENOMEM;
+	carrier->executor = executor;
+	carrier->id = id;
+	carrier->ready_last = &carrier->ready;
+	carrier->event_fd = -1;
+	carrier_init(&carrier->base, &coroutine_carrier_ops);
+	run_queue_init(&carrier->queue);
+	atomic_init(&carrier->word, WORD_SEQUENCE);
+	atomic_init(&carrier->state, CARRIER_STOPPED);
+	error = -ENOMEM;
+	carrier->epoll_fd = -1;
+	carrier->events = calloc(CARRIER_EVENTS, sizeof(*carrier->events));
+	if (!carrier->events)
+		goto fail;
+	carrier->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (carrier->epoll_fd < 0)
+		goto fail_errno;
+	carrier->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (carrier->event_fd < 0)
+		goto fail_errno;
+	carrier->wake_up = (struct carrier_fd){.fd = carrier->event_fd, .ready = event_fd_written};
+	error = carrier_op_watch(&carrier->base, &carrier->wake_up, EPOLLIN | EPOLLET);
+	if (error < 0)
+		goto fail;
+	*out = carrier;
+	return 0;
+fail_errno:
+	error = -errno;
+fail:
+	coroutine_carrier_destroy(carrier);
+	return error;
+}
+
+void coroutine_carrier_destroy(struct coroutine_carrier *carrier)
+{
+	if (!carrier)
+		return;
+	carrier_finish(&carrier->base);
+	run_queue_finish(&carrier->queue);
+	if (carrier->event_fd >= 0)
+		(void)close(carrier->event_fd);
+	if (carrier->epoll_fd >= 0)
+		(void)close(carrier->epoll_fd);
+	free(carrier->events);
+	free(carrier);
+}

@@ -1,0 +1,45 @@
+#include "executors/coroutine/driver.h"
+
+#include <signal.h>
+
+static _Thread_local struct driver *self;
+
+__attribute__((noinline)) struct driver *driver_self(void)
+{
+	struct driver *driver = self;
+
+	__asm__ volatile("" : "+r"(driver));
+	return driver;
+}
+
+bool driver_owns(const struct coroutine_carrier *carrier)
+{
+	const struct driver *driver = driver_self();
+
+	return driver && driver->carrier == carrier && !driver->on_task;
+}
+
+static void *driver_main(void *carrier)
+{
+	struct driver driver = {.carrier = carrier};
+
+	(void)pthread_setname_np(pthread_self(), "fanoutd-driver");
+	fiber_adopt_thread(&driver.native);
+	self = &driver;
+	coroutine_carrier_drive(driver.carrier);
+	self = NULL;
+	return NULL;
+}
+
+int driver_start(struct coroutine_carrier *carrier, pthread_t *thread)
+{
+	sigset_t all, before;
+	int error;
+
+	/* Signals are for the thread that reads the signalfd. */
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(thread, NULL, driver_main, carrier);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error ? -EAGAIN : 0;
+}

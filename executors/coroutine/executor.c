@@ -1,0 +1,276 @@
+#include "executors/coroutine/executor.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "executors/coroutine/driver.h"
+
+static struct coroutine_executor *of_base(struct executor *executor)
+{
+	return (struct coroutine_executor *)executor; /* its first member */
+}
+
+static unsigned created(struct coroutine_executor *executor)
+{
+	return atomic_load_explicit(&executor->created, memory_order_acquire);
+}
+
+static unsigned tickets(struct coroutine_carrier *carrier)
+{
+	return atomic_load_explicit(&carrier->queue.tickets, memory_order_relaxed);
+}
+
+static int state(struct coroutine_carrier *carrier)
+{
+	return atomic_load_explicit(&carrier->state, memory_order_relaxed);
+}
+
+/* ------ placing and finding work */
+
+void coroutine_executor_wake_one(struct coroutine_executor *executor,
+                                 const struct coroutine_carrier *except)
+{
+	unsigned count = atomic_load_explicit(&executor->accepting, memory_order_relaxed);
+
+	for (unsigned i = 0; i < count; i++)
+		if (executor->carriers[i] != except &&
+		    coroutine_carrier_wake(executor->carriers[i]))
+			return;
+}
+
+unsigned coroutine_executor_steal(struct coroutine_executor *executor,
+                                  struct coroutine_carrier *carrier, struct task **tasks,
+                                  unsigned max, bool only_retired)
+{
+	unsigned count = created(executor);
+
+	for (unsigned i = 1; i < count; i++) {
+		struct coroutine_carrier *victim = executor->carriers[(carrier->id + i) % count];
+		unsigned got;
+
+		if (!tickets(victim) || (only_retired && state(victim) == CARRIER_ACCEPTING))
+			continue;
+		got = run_queue_take(&victim->queue, tasks, max);
+		if (got == 0)
+			continue;
+		if (tickets(victim)) /* enough for one more thief */
+			coroutine_executor_wake_one(executor, carrier);
+		return got;
+	}
+	return 0;
+}
+
+bool coroutine_executor_has_new(struct coroutine_executor *executor)
+{
+	unsigned count = created(executor);
+
+	for (unsigned i = 0; i < count; i++)
+		if (atomic_load(&executor->carriers[i]->queue.tickets))
+			return true;
+	return false;
+}
+
+static unsigned load_of(struct coroutine_carrier *carrier)
+{
+	return tickets(carrier) + atomic_load_explicit(&carrier->live, memory_order_relaxed);
+}
+
+/* The less loaded of two drawn at random: Mitzenmacher, "The power of two choices in randomized
+ * load balancing", IEEE TPDS 12(10), 2001. */
+static struct coroutine_carrier *place(struct coroutine_executor *executor)
+{
+	unsigned count = atomic_load_explicit(&executor->accepting, memory_order_relaxed);
+	unsigned draw = atomic_fetch_add_explicit(&executor->placed, 1, memory_order_relaxed) *
+	                2654435769u; /* 2^32 / golden ratio: spreads a sequence evenly */
+	struct coroutine_carrier *one = executor->carriers[(draw >> 16) % count];
+	struct coroutine_carrier *other = executor->carriers[(draw & 0xffff) % count];
+
+	return load_of(one) <= load_of(other) ? one : other;
+}
+
+static int coroutine_submit(struct executor *base, struct task *task)
+{
+	struct coroutine_executor *executor = of_base(base);
+	struct coroutine_carrier *carrier = place(executor);
+
+	run_queue_push(&carrier->queue, &task->ticket);
+	if (!coroutine_carrier_wake(carrier))
+		coroutine_executor_wake_one(executor, carrier);
+	return 0;
+}
+
+static struct run_queue *coroutine_queue(struct executor *executor, struct task *parent)
+{
+	(void)executor;
+	return &((struct coroutine *)parent->seat)->carrier->queue;
+}
+
+static void coroutine_offer(struct executor *base, struct scope *scope)
+{
+	struct coroutine_executor *executor = of_base(base);
+
+	run_queue_push(scope->queue, &scope->ticket);
+	coroutine_executor_wake_one(executor, NULL);
+}
+
+/* ------ carriers come and go */
+
+void coroutine_executor_task_ended(struct coroutine_executor *executor)
+{
+	unsigned count = created(executor);
+
+	if (!atomic_load(&executor->base.closing) || atomic_load(&executor->base.live))
+		return;
+	for (unsigned i = 0; i < count; i++)
+		(void)coroutine_carrier_wake(executor->carriers[i]);
+}
+
+bool coroutine_executor_may_stop(struct coroutine_executor *executor,
+                                 struct coroutine_carrier *carrier)
+{
+	bool stopped;
+
+	if (state(carrier) == CARRIER_STOPPED)
+		return true;
+	if (atomic_load_explicit(&carrier->live, memory_order_relaxed))
+		return false;
+	if (atomic_load(&executor->base.closing))
+		return atomic_load(&executor->base.live) == 0;
+	if (state(carrier) == CARRIER_ACCEPTING)
+		return false;
+	pthread_mutex_lock(&executor->lock);
+	if (state(carrier) == CARRIER_RETIRING)
+		atomic_store_explicit(&carrier->state, CARRIER_STOPPED, memory_order_relaxed);
+	stopped = state(carrier) == CARRIER_STOPPED;
+	pthread_mutex_unlock(&executor->lock);
+	return stopped;
+}
+
+static void join_thread_locked(struct coroutine_carrier *carrier)
+{
+	if (carrier->has_thread)
+		pthread_join(carrier->thread, NULL);
+	carrier->has_thread = false;
+}
+
+static int carrier_accept_locked(struct coroutine_executor *executor, unsigned id)
+{
+	struct coroutine_carrier *carrier = executor->carriers[id];
+	int error;
+
+	if (id == atomic_load_explicit(&executor->created, memory_order_relaxed)) {
+		error = coroutine_carrier_create(executor, id, &carrier);
+		if (error < 0)
+			return error;
+		executor->carriers[id] = carrier;
+		atomic_store_explicit(&executor->created, id + 1, memory_order_release);
+	}
+	if (state(carrier) == CARRIER_STOPPED) {
+		join_thread_locked(carrier);
+		atomic_store_explicit(&carrier->state, CARRIER_ACCEPTING, memory_order_relaxed);
+		error = driver_start(carrier, &carrier->thread);
+		if (error < 0) {
+			atomic_store_explicit(&carrier->state, CARRIER_STOPPED,
+			                      memory_order_relaxed);
+			return error;
+		}
+		carrier->has_thread = true;
+	}
+	atomic_store_explicit(&carrier->state, CARRIER_ACCEPTING, memory_order_relaxed);
+	return 0;
+}
+
+static int coroutine_resize(struct executor *base, unsigned carriers)
+{
+	struct coroutine_executor *executor = of_base(base);
+	unsigned wanted = carriers < CARRIERS_MAX ? carriers : CARRIERS_MAX;
+	unsigned accepting = 0;
+	int error = 0;
+
+	pthread_mutex_lock(&executor->lock);
+	while (accepting < wanted && error == 0) {
+		error = carrier_accept_locked(executor, accepting);
+		accepting += error == 0;
+	}
+	if (accepting)
+		atomic_store_explicit(&executor->accepting, accepting, memory_order_release);
+	for (unsigned i = wanted; i < created(executor); i++) {
+		struct coroutine_carrier *carrier = executor->carriers[i];
+
+		if (state(carrier) == CARRIER_ACCEPTING)
+			atomic_store_explicit(&carrier->state, CARRIER_RETIRING,
+			                      memory_order_relaxed);
+		(void)coroutine_carrier_wake(carrier);
+	}
+	pthread_mutex_unlock(&executor->lock);
+	/* Who accepts takes over what the retiring ones had not started. */
+	coroutine_executor_wake_one(executor, NULL);
+	return error;
+}
+
+static void coroutine_stats(struct executor *base, struct executor_stats *out)
+{
+	struct coroutine_executor *executor = of_base(base);
+	unsigned count = created(executor), started = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		struct coroutine_carrier *carrier = executor->carriers[i];
+
+		started += atomic_load_explicit(&carrier->live, memory_order_relaxed);
+		out->parked += atomic_load_explicit(&carrier->parked, memory_order_relaxed);
+		out->queued += tickets(carrier);
+		out->threads += state(carrier) != CARRIER_STOPPED;
+		out->carriers += state(carrier) == CARRIER_ACCEPTING;
+	}
+	out->running = started > out->parked ? started - out->parked : 0;
+}
+
+static void coroutine_destroy(struct executor *base)
+{
+	struct coroutine_executor *executor = of_base(base);
+	unsigned count = created(executor);
+
+	coroutine_executor_task_ended(executor); /* there may be none, and all are asleep */
+	for (unsigned i = 0; i < count; i++)
+		join_thread_locked(executor->carriers[i]); /* nobody else resizes any more */
+	for (unsigned i = 0; i < count; i++)
+		coroutine_carrier_destroy(executor->carriers[i]);
+	stack_pool_finish(&executor->stacks);
+	pthread_mutex_destroy(&executor->lock);
+	free(executor);
+}
+
+static int coroutine_create(const struct executor_options *options, struct executor **out)
+{
+	struct coroutine_executor *executor = calloc(1, sizeof(*executor));
+	int error;
+
+	if (!executor)
+		return -ENOMEM;
+	executor_init(&executor->base, &coroutine_executor_ops, options);
+	executor->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	stack_pool_init(&executor->stacks, options->stack_bytes * STACK_SCALE);
+	error = coroutine_resize(&executor->base, options->threads);
+	if (error < 0) {
+		executor_destroy(&executor->base);
+		return error;
+	}
+	*out = &executor->base;
+	return 0;
+}
+
+const struct executor_ops coroutine_executor_ops = {
+	.name = "coroutine",
+	.create = coroutine_create,
+	.submit = coroutine_submit,
+	.queue = coroutine_queue,
+	.offer = coroutine_offer,
+	.run_here = NULL, /* a parked parent keeps no thread from its children */
+	.park = coroutine_park,
+	.unpark = coroutine_unpark,
+	.yield = coroutine_yield,
+	.carrier = coroutine_current_carrier,
+	.resize = coroutine_resize,
+	.stats = coroutine_stats,
+	.destroy = coroutine_destroy,
+};

@@ -1,0 +1,42 @@
+#ifndef EXECUTORS_COROUTINE_EXECUTOR_H
+#define EXECUTORS_COROUTINE_EXECUTOR_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "executors/coroutine/carrier.h"
+#include "executors/coroutine/stack_pool.h"
+#include "executors/executor_ops.h"
+
+struct coroutine_executor {
+	struct executor base; /* first */
+	struct stack_pool stacks;
+
+	pthread_mutex_t lock; /* guards the carriers' states and threads */
+	struct coroutine_carrier *carriers[CARRIERS_MAX]; /* [0, created) constant once set */
+	atomic_uint created;   /* written under lock; release, partner: readers of @carriers */
+	atomic_uint accepting; /* written under lock; carriers [0, accepting) accept. Relaxed: a
+	                          placement by a stale value is served by others */
+	atomic_uint placed;    /* relaxed: a sequence to draw placements from */
+};
+
+/** Wake one sleeping carrier that accepts tasks, other than @except (may be NULL). */
+void coroutine_executor_wake_one(struct coroutine_executor *executor,
+                                 const struct coroutine_carrier *except);
+
+/** Take up to @max tasks to start from queues other than @carrier's; 0: there is nothing. */
+unsigned coroutine_executor_steal(struct coroutine_executor *executor,
+                                  struct coroutine_carrier *carrier, struct task **tasks,
+                                  unsigned max, bool only_retired);
+
+/** Whether any queue has a ticket. Sequentially consistent. */
+bool coroutine_executor_has_new(struct coroutine_executor *executor);
+
+/** The carrier has nothing left to do: true if it is stopped now and its driver must go. */
+bool coroutine_executor_may_stop(struct coroutine_executor *executor,
+                                 struct coroutine_carrier *carrier);
+
+/** The last task may have ended: if so and the executor is closing, wake every driver. */
+void coroutine_executor_task_ended(struct coroutine_executor *executor);
+
+#endif

@@ -1,0 +1,118 @@
+#include "executors/executor.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "executors/executor_ops.h"
+
+static const struct executor_ops *const kinds[] = {
+	&coroutine_executor_ops,
+	&pool_executor_ops,
+	&thread_executor_ops,
+};
+
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+const char *const *executor_names(void)
+{
+	/* A list of its own, because the names stand in structs of other files. */
+	static const char *const names[KINDS + 1] = {"coroutine", "pool", "thread"};
+
+	return names;
+}
+
+int executor_create(const char *name, const struct executor_options *options, struct executor **out)
+{
+	if (options->max_tasks == 0 || options->threads == 0)
+		return -EINVAL;
+	for (size_t i = 0; i < KINDS; i++)
+		if (strcmp(kinds[i]->name, name) == 0)
+			return kinds[i]->create(options, out);
+	return -ENOENT;
+}
+
+const char *executor_name(const struct executor *executor)
+{
+	return executor->ops->name;
+}
+
+void executor_init(struct executor *executor, const struct executor_ops *ops,
+                   const struct executor_options *options)
+{
+	*executor = (struct executor){.ops = ops, .options = *options};
+}
+
+void executor_admit_over_limit(struct executor *executor)
+{
+	atomic_fetch_add(&executor->live, 1);
+	atomic_fetch_add_explicit(&executor->submitted, 1, memory_order_relaxed);
+}
+
+int executor_admit(struct executor *executor)
+{
+	if (atomic_fetch_add(&executor->live, 1) >= executor->options.max_tasks) {
+		executor_release(executor);
+		atomic_fetch_add_explicit(&executor->refused, 1, memory_order_relaxed);
+		return -EAGAIN;
+	}
+	atomic_fetch_add_explicit(&executor->submitted, 1, memory_order_relaxed);
+	return 0;
+}
+
+void executor_release(struct executor *executor)
+{
+	unsigned before = atomic_fetch_sub(&executor->live, 1);
+
+	assert(before > 0);
+	(void)before;
+}
+
+int executor_submit(struct executor *executor, struct task *task)
+{
+	int error;
+
+	assert(task->run && task->done && !task->scope);
+	if (atomic_load(&executor->closing))
+		return -ESHUTDOWN;
+	error = executor_admit(executor);
+	if (error < 0)
+		return error;
+	task->executor = executor;
+	if (task->deadline.ns == 0)
+		task->deadline = DEADLINE_NEVER;
+	error = executor->ops->submit(executor, task);
+	if (error < 0) {
+		atomic_fetch_sub_explicit(&executor->submitted, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&executor->refused, 1, memory_order_relaxed);
+		executor_release(executor);
+	}
+	return error;
+}
+
+int executor_resize(struct executor *executor, unsigned carriers)
+{
+	assert(carriers > 0);
+	return executor->ops->resize(executor, carriers);
+}
+
+void executor_stats(struct executor *executor, struct executor_stats *out)
+{
+	struct executor_stats stats = {
+		.submitted = atomic_load_explicit(&executor->submitted, memory_order_relaxed),
+		.refused = atomic_load_explicit(&executor->refused, memory_order_relaxed),
+		.live = atomic_load(&executor->live),
+		.parked = atomic_load_explicit(&executor->parked, memory_order_relaxed),
+	};
+
+	executor->ops->stats(executor, &stats);
+	*out = stats;
+}
+
+void executor_destroy(struct executor *executor)
+{
+	if (!executor)
+		return;
+	assert(!task_current());
+	atomic_store(&executor->closing, true);
+	executor->ops->destroy(executor);
+}

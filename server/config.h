@@ -1,0 +1,104 @@
+#ifndef SERVER_CONFIG_H
+#define SERVER_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "executors/executor.h"
+#include "server/listen_address.h"
+
+/*
+ * What the command line and the environment ask for. Each setting is a flag
+ * (--pool-threads 200 or --pool-threads=200) and a variable
+ * (FANOUTD_POOL_THREADS); the flag counts first, then the variable, then the
+ * default. To add one: a field here and a row in config_settings.c.
+ */
+enum config_command {
+	CONFIG_SERVE,
+	CONFIG_SHOW_CPUS,
+	CONFIG_CHECK,
+	CONFIG_PRINT,
+	CONFIG_VERSION,
+	CONFIG_HELP,
+};
+
+enum config_half_close {
+	CONFIG_HALF_CLOSE_GONE, /* a client that closes its side has left */
+	CONFIG_HALF_CLOSE_KEEP, /* it still reads the answer */
+};
+
+enum config_source {
+	CONFIG_DEFAULT,
+	CONFIG_ENVIRONMENT,
+	CONFIG_FLAG,
+};
+
+enum { CONFIG_SETTINGS_MAX = 40 };
+
+/** Strings are static or borrowed from the arguments and the environment given to config_parse().
+ */
+struct config {
+	enum config_command command;
+
+	struct listen_address listen;
+	struct listen_address slow_listen;  /* host "": no built-in slow endpoint */
+	struct listen_address admin_listen; /* host "": the main listener */
+	unsigned slow_backlog;
+
+	const char *executor; /* a name for executor_create() */
+	bool compare;         /* start all of them, a request may choose */
+	unsigned carriers;    /* 0: as many as there are usable CPUs */
+	unsigned pool_threads;
+	unsigned queue;
+	enum when_full when_full;
+	unsigned max_threads;
+	unsigned max_tasks;
+	size_t stack_bytes;
+
+	const char *upstream; /* a URL; NULL: the built-in slow endpoint */
+	const char *client;   /* "auto" or "curl" */
+	unsigned call_timeout_ms;
+	unsigned connect_timeout_ms;
+	unsigned deadline_ms;
+	unsigned max_n;
+	size_t max_reply_bytes;             /* of one call */
+	size_t max_request_bytes_in_memory; /* of all a request holds */
+
+	enum config_half_close half_close;
+	unsigned drain_delay_ms;
+	unsigned drain_ms;
+	bool experiments;
+
+	/* CONFIG_SHOW_CPUS only. */
+	const char *root;       /* stands before /proc and /sys; "": the real ones */
+	unsigned affinity_cpus; /* 0: ask the kernel */
+
+	/* For config_print(): where the value of each setting is from, in the order of the table.
+	 */
+	struct {
+		enum config_source source;
+		const char *text; /* as written; NULL: none, the zero value */
+	} origins[CONFIG_SETTINGS_MAX];
+
+	char warning[160]; /* one line for the log; "": none */
+};
+
+/**
+ * Work out the configuration from @argv, as given to main(), and @environment, a
+ * list like environ. Both are borrowed for as long as @out is used. The
+ * environment is not looked at for --show-cpus, --version and --help.
+ *
+ * Returns 0; -EINVAL with one line in @error, without newline or program name:
+ * "--queue: '0' is not a number from 1 to 1000000". *@out is untouched then.
+ */
+int config_parse(int argc, char *const argv[], char *const environment[], struct config *out,
+                 char *error, size_t error_bytes);
+
+/** Write each setting, its value and where it is from, a line each. 0, or -EIO. */
+int config_print(const struct config *config, FILE *out);
+
+/** Write what --help shows. 0, or -EIO. */
+int config_print_help(FILE *out);
+
+#endif

@@ -1,0 +1,81 @@
+#include <errno.h>
+#include <stdio.h>
+
+#include "server/config.h"
+#include "server/config_settings.h"
+
+/* The value of a setting for people: as written, or what its zero value means. */
+static const char *shown(const struct config_setting *setting, const char *text)
+{
+	if (text && text[0] != '\0')
+		return text;
+	return setting->zero_meaning ? setting->zero_meaning : "";
+}
+
+int config_print(const struct config *config, FILE *out)
+{
+	static const char *const sources[] = {
+		[CONFIG_DEFAULT] = "default",
+		[CONFIG_ENVIRONMENT] = "environment",
+		[CONFIG_FLAG] = "flag",
+	};
+
+	for (size_t i = 0; config_settings[i].name; i++) {
+		if (config_settings[i].only_with != CONFIG_SERVE)
+			continue;
+		(void)fprintf(out, "%s = %s (%s)\n", config_settings[i].name,
+		              shown(&config_settings[i], config->origins[i].text),
+		              sources[config->origins[i].source]);
+	}
+	return fflush(out) == 0 && !ferror(out) ? 0 : -EIO;
+}
+
+static void print_flag(FILE *out, const char *name, const char *placeholder, const char *or_word)
+{
+	char flag[64];
+
+	(void)snprintf(flag, sizeof(flag), "--%s%s%s%s%s", name, placeholder ? " " : "",
+	               placeholder ? placeholder : "", or_word[0] ? "|" : "", or_word);
+	(void)fprintf(out, "  %-36s", flag);
+}
+
+static void print_setting(FILE *out, const struct config_setting *setting)
+{
+	const char *by_default = shown(setting, setting->default_text);
+
+	print_flag(out, setting->name, setting->placeholder,
+	           setting->zero_word ? setting->zero_word : "");
+	(void)fprintf(out, "%s", setting->help);
+	for (size_t i = 0; setting->choices && setting->choices[i]; i++)
+		(void)fprintf(out, "%s %s", i ? "," : ":", setting->choices[i]);
+	if (setting->placeholder && by_default[0] != '\0')
+		(void)fprintf(out, " (default: %s)", by_default);
+	(void)fputc('\n', out);
+}
+
+int config_print_help(FILE *out)
+{
+	(void)fputs(
+		"Usage: fanoutd [FLAG]...\n"
+		"\n"
+		"Answers GET /fanout?n=1000 by making n HTTP calls at once, as blocking code on\n"
+		"coroutines, a thread pool or a thread per call.\n"
+		"\n"
+		"Each of these may also be --flag=VALUE, or FANOUTD_FLAG in the environment:\n",
+		out);
+	for (const struct config_setting *setting = config_settings; setting->name; setting++) {
+		if (setting->only_with == CONFIG_SERVE)
+			print_setting(out, setting);
+	}
+	(void)fputs("\nInstead of serving:\n", out);
+	for (const struct config_command_flag *flag = config_commands; flag->name; flag++) {
+		print_flag(out, flag->name, NULL, "");
+		(void)fprintf(out, "%s\n", flag->help);
+	}
+	(void)fputs("\nWith --show-cpus:\n", out);
+	for (const struct config_setting *setting = config_settings; setting->name; setting++) {
+		if (setting->only_with == CONFIG_SHOW_CPUS)
+			print_setting(out, setting);
+	}
+	return fflush(out) == 0 && !ferror(out) ? 0 : -EIO;
+}

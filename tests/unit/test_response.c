@@ -1,0 +1,166 @@
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "handlers/handler.h"
+#include "tests/with_cmocka.h"
+
+static void expect_body(const struct response *response, const char *body)
+{
+	assert_non_null(response->body);
+	assert_int_equal(response->body_len, strlen(body));
+	assert_memory_equal(response->body, body, response->body_len);
+}
+
+static void expect_bare_500(struct response *response)
+{
+	assert_int_equal(response->status, 500);
+	assert_null(response->body);
+	assert_int_equal(response->body_len, 0);
+	response_finish(response);
+}
+
+static void json_is_answered_compactly_in_order(void **state)
+{
+	struct response response = {0};
+
+	(void)state;
+	response_json(&response, 201, json_pack("{s:i, s:n}", "z", 1, "a"));
+	assert_int_equal(response.status, 201);
+	assert_string_equal(response.content_type, "application/json");
+	expect_body(&response, "{\"z\":1,\"a\":null}");
+	assert_null(response.headers[0]);
+	response_finish(&response);
+}
+
+static void a_failed_json_is_a_bare_500(void **state)
+{
+	struct response response = {0};
+
+	(void)state;
+	response_json(&response, 200, NULL);
+	expect_bare_500(&response);
+	response_json(&response, 200, json_pack("{s:s}", "name", "\xff"));
+	expect_bare_500(&response);
+}
+
+static void a_problem_has_the_members_of_rfc_9457(void **state)
+{
+	struct response response = {0};
+
+	(void)state;
+	response_problem(&response, 400, "n", "n must be at most %d", 5);
+	assert_int_equal(response.status, 400);
+	assert_string_equal(response.content_type, "application/problem+json");
+	expect_body(&response, "{\"title\":\"Bad Request\",\"status\":400,"
+	                       "\"detail\":\"n must be at most 5\",\"parameter\":\"n\"}");
+	response_finish(&response);
+
+	response_problem(&response, 503, NULL, "full");
+	expect_body(&response,
+	            "{\"title\":\"Service Unavailable\",\"status\":503,\"detail\":\"full\"}");
+	response_finish(&response);
+}
+
+static void a_problem_escapes_its_detail(void **state)
+{
+	struct response response = {0};
+
+	(void)state;
+	response_problem(&response, 404, NULL, "no %s here", "\"/a\\b\"\n\xc3\xa9");
+	expect_body(&response, "{\"title\":\"Not Found\",\"status\":404,"
+	                       "\"detail\":\"no \\\"/a\\\\b\\\"\\n\xc3\xa9 here\"}");
+	response_finish(&response);
+	response_problem(&response, 404, NULL, "no %s here", "\xff");
+	expect_bare_500(&response);
+}
+
+static void a_later_answer_replaces_an_earlier_one(void **state)
+{
+	struct response response = {0};
+
+	(void)state;
+	response_problem(&response, 503, NULL, "full");
+	response_set_header(&response, "Retry-After", "1");
+	assert_string_equal(response.headers[0], "Retry-After");
+	assert_string_equal(response.headers[1], "1");
+	assert_null(response.headers[2]);
+	response_json(&response, 200, json_object());
+	expect_body(&response, "{}");
+	assert_null(response.headers[0]);
+	response_finish(&response);
+	assert_int_equal(response.status, 0);
+	assert_null(response.body);
+	response_finish(&response);
+}
+
+/* Fails the @left'th allocation from now. */
+static int left;
+
+static void *failing_malloc(size_t size)
+{
+	return left-- == 0 ? NULL : malloc(size);
+}
+
+static void memory_that_runs_out_is_a_bare_500_at_each_step(void **state)
+{
+	struct response response = {0};
+	int failures = 0;
+
+	(void)state;
+	json_set_alloc_funcs(failing_malloc, free);
+	for (left = failures; response.status != 400; left = ++failures) {
+		response_finish(&response);
+		response_problem(&response, 400, "n", "wrong");
+		assert_true(response.status == 400 || response.status == 500);
+		assert_true((response.status == 400) == (response.body != NULL));
+		assert_in_range(failures, 0, 1000);
+	}
+	json_set_alloc_funcs(malloc, free);
+	assert_true(failures > 3);
+	response_finish(&response);
+}
+
+static void phrases_are_those_of_rfc_9110(void **state)
+{
+	(void)state;
+	assert_string_equal(response_phrase(405), "Method Not Allowed");
+	assert_string_equal(response_phrase(413), "Content Too Large");
+	assert_string_equal(response_phrase(299), "Unknown");
+}
+
+struct counted_handler {
+	struct handler handler;
+	int destroyed;
+};
+
+static void count_destroy(struct handler *handler)
+{
+	((struct counted_handler *)handler)->destroyed++;
+}
+
+static void destroying_a_handler_is_its_own_business(void **state)
+{
+	struct counted_handler counted = {.handler.destroy = count_destroy};
+
+	(void)state;
+	handler_destroy(NULL);
+	handler_destroy(&counted.handler);
+	assert_int_equal(counted.destroyed, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(json_is_answered_compactly_in_order),
+		cmocka_unit_test(a_failed_json_is_a_bare_500),
+		cmocka_unit_test(a_problem_has_the_members_of_rfc_9457),
+		cmocka_unit_test(a_problem_escapes_its_detail),
+		cmocka_unit_test(a_later_answer_replaces_an_earlier_one),
+		cmocka_unit_test(memory_that_runs_out_is_a_bare_500_at_each_step),
+		cmocka_unit_test(phrases_are_those_of_rfc_9110),
+		cmocka_unit_test(destroying_a_handler_is_its_own_business),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
