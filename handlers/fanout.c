@@ -75,7 +75,7 @@ static void respond_over_memory(struct response *response, const char *what,
                                 const struct fanout_options *options)
 {
 	response_problem(response, 503, NULL,
-	                 "%s needs more than the %zu bytes of max-request-bytes-in-memory", what,
+	                 "the %s more than the %zu bytes of max-request-bytes-in-memory", what,
 	                 options->max_memory_bytes);
 	response_set_header(response, "Retry-After", "1");
 }
@@ -115,7 +115,7 @@ static void answer(const struct fanout *fanout, const struct fanout_handler *sel
 	if (!buffer.error)
 		respond(response, &buffer, fanout->summary);
 	else if (buffer.error == -ENOBUFS)
-		respond_over_memory(response, "the answer", &self->options);
+		respond_over_memory(response, "answer needs", &self->options);
 	else
 		respond_overloaded(response, "out of memory for the answer");
 	text_buffer_finish(&buffer);
@@ -137,11 +137,11 @@ static void fanout_serve(struct handler *handler, const struct request *request,
 		return;
 	}
 	if (fanout_bytes(parameters.n) > self->options.max_memory_bytes) {
-		respond_over_memory(response, "that many calls", &self->options);
+		respond_over_memory(response, "calls need", &self->options);
 		return;
 	}
 	if (fanout_init(&fanout, self, &parameters)) {
-		respond_overloaded(response, "out of memory for that many calls");
+		respond_overloaded(response, "out of memory for the calls");
 		return;
 	}
 	scope = (struct scope_options){

@@ -228,7 +228,7 @@ static int read_part(struct span part, struct query_parameter *parameters, size_
                      struct query_error *error)
 {
 	struct query_parameter *parameter;
-	struct pair pair;
+	struct pair pair = {0};
 
 	if (read_pair(part, &pair, error))
 		return -EINVAL;

@@ -147,6 +147,7 @@ int main(int argc, char **argv)
 {
 	struct arguments arguments = {.listen = {"127.0.0.1", 8081}, .backlog = 4096};
 	sigset_t stop_signals;
+	int error;
 
 	if (read_arguments(argc, argv, &arguments)) {
 		fprintf(stderr, "Try slow-endpoint --help.\n");
@@ -161,9 +162,10 @@ int main(int argc, char **argv)
 	(void)sigemptyset(&stop_signals);
 	(void)sigaddset(&stop_signals, SIGTERM);
 	(void)sigaddset(&stop_signals, SIGINT);
-	if (sigprocmask(SIG_BLOCK, &stop_signals, NULL)) {
+	error = pthread_sigmask(SIG_BLOCK, &stop_signals, NULL);
+	if (error) {
 		fprintf(stderr, "slow-endpoint: cannot block signals: %s\n",
-		        strerrordesc_np(errno));
+		        strerrordesc_np(error));
 		return EXIT_FAILURE;
 	}
 	raise_fd_limit();

@@ -230,7 +230,7 @@ static void a_peek_refuses_what_a_read_will_refuse(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
-		strcpy(value, "before");
+		memcpy(value, "before", sizeof("before"));
 		assert_int_equal(query_peek(queries[i], "executor", value, sizeof(value)), -EINVAL);
 		assert_string_equal(value, "");
 	}

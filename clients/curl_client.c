@@ -1,0 +1,180 @@
+#include "clients/curl_client.h"
+
+#include <assert.h>
+#include <curl/curl.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clients/curl_handle.h"
+#include "clients/curl_multi_service.h"
+#include "clients/resolver.h"
+#include "clients/url_host.h"
+#include "executors/carrier.h"
+#include "executors/task.h"
+
+/*
+ * The half of the client that runs on the task:
+ *
+ *	find the host in the URL, look it up (resolver.c), start the transfer on the
+ *	carrier, park until it is done; on a deadline or a cancel, have it removed.
+ *
+ * libcurl itself runs on the carrier only, in curl_multi_service.c and what that
+ * uses, since a task's stack is far too small for it. A pthread is a carrier of
+ * one task, so the same code serves every executor.
+ *
+ * The program must ignore SIGPIPE: OpenSSL writes with write(2).
+ */
+struct curl_client {
+	struct http_client client;
+	struct curl_client_options options; /* constant */
+	struct resolver *resolver;
+};
+
+static struct curl_client *curl_client(struct http_client *client)
+{
+	return (struct curl_client *)((char *)client - offsetof(struct curl_client, client));
+}
+
+static enum http_failure fail(struct http_call *call, enum http_failure failure, const char *reason)
+{
+	call->reason = reason;
+	return failure;
+}
+
+/* @error ended a wait. */
+static enum http_failure fail_wait(struct http_call *call, int error)
+{
+	enum cancel_reason reason = task_cancel_reason();
+
+	if (error == -ETIMEDOUT)
+		return fail(call, HTTP_TIMEOUT, "the call's deadline has passed");
+	assert(error == -ECANCELED);
+	return fail(call, reason == CANCEL_DEADLINE ? HTTP_TIMEOUT : HTTP_CANCELED,
+	            cancel_reason_name(reason));
+}
+
+static enum http_failure look_up(struct curl_client *self, struct http_call *call,
+                                 const struct url_host *host, struct deadline deadline,
+                                 struct resolver_answer *answer)
+{
+	int error = resolver_look_up(self->resolver, host->name, host->name_len, deadline, answer);
+
+	switch (error) {
+	case 0:
+		return HTTP_OK;
+	case -ENOENT:
+		return fail(call, HTTP_DNS, answer->reason);
+	case -EAGAIN:
+		return fail(call, HTTP_DNS, "too many names to look up");
+	default:
+		return fail_wait(call, error);
+	}
+}
+
+static enum http_failure run_transfer(struct curl_client *self, struct http_call *call,
+                                      const struct url_host *host, const char *addresses,
+                                      struct deadline deadline)
+{
+	struct curl_transfer transfer = {
+		.task = task_current(),
+		.call = call,
+		.addresses = addresses,
+		.host = host,
+		.client = self,
+		.connect_timeout_ms = self->options.connect_timeout_ms,
+	};
+	int error = 0;
+
+	carrier_call(curl_multi_service_start, &transfer);
+	while (!atomic_load_explicit(&transfer.done, memory_order_acquire) && error == 0)
+		error = task_park(deadline);
+	if (error < 0)
+		carrier_call(curl_multi_service_remove, &transfer);
+	/* It may have ended just before the wait did. */
+	if (!atomic_load_explicit(&transfer.done, memory_order_acquire))
+		return fail_wait(call, error);
+	return fail(call, transfer.failure, transfer.reason);
+}
+
+static enum http_failure curl_client_call(struct http_client *client, struct http_call *call,
+                                          struct deadline deadline)
+{
+	struct curl_client *self = curl_client(client);
+	struct resolver_answer answer;
+	struct url_host host;
+	enum http_failure failure;
+
+	if (task_cancel_reason() != CANCEL_NONE)
+		return fail_wait(call, -ECANCELED);
+	if (deadline_remaining_ns(deadline) == 0)
+		return fail_wait(call, -ETIMEDOUT);
+	if (url_host_find(call->url, &host) < 0)
+		return fail(call, HTTP_PROTOCOL, "not an http or https URL");
+	if (host.is_address)
+		return run_transfer(self, call, &host, NULL, deadline);
+
+	failure = look_up(self, call, &host, deadline, &answer);
+	if (failure != HTTP_OK)
+		return failure;
+	return run_transfer(self, call, &host, answer.addresses, deadline);
+}
+
+static void curl_client_destroy(struct http_client *client)
+{
+	struct curl_client *self = curl_client(client);
+
+	resolver_destroy(self->resolver);
+	free(self);
+}
+
+static const struct http_client_ops curl_client_ops = {
+	.name = "curl",
+	.call = curl_client_call,
+	.destroy = curl_client_destroy,
+};
+
+/* Never undone: what libcurl allocates here is for the life of the process, and undoing it while
+ * another client lives would not be safe. */
+static CURLcode global_init_code;
+
+static void global_init(void)
+{
+	global_init_code = curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+static bool speaks_http(void)
+{
+	const char *const *name = curl_version_info(CURLVERSION_NOW)->protocols;
+
+	while (*name && strcmp(*name, "http") != 0)
+		name++;
+	return *name;
+}
+
+int curl_client_create(const struct curl_client_options *options, struct http_client **out)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct curl_client *self;
+
+	assert(options->connect_timeout_ms >= 1);
+	(void)pthread_once(&once, global_init);
+	if (global_init_code != CURLE_OK)
+		return -ENOMEM;
+	if (!speaks_http())
+		return -ENOSYS;
+
+	self = calloc(1, sizeof(*self));
+	if (!self)
+		return -ENOMEM;
+	if (resolver_create(&(struct resolver_options){0}, &self->resolver) < 0) {
+		free(self);
+		return -ENOMEM;
+	}
+	self->client.ops = &curl_client_ops;
+	self->options = *options;
+	*out = &self->client;
+	return 0;
+}

@@ -1,0 +1,23 @@
+#ifndef CLIENTS_CURL_FAILURE_H
+#define CLIENTS_CURL_FAILURE_H
+
+#include <curl/curl.h>
+#include <stdbool.h>
+
+#include "clients/http_client.h"
+
+/* What is known of a transfer that libcurl has ended. */
+struct curl_ending {
+	CURLcode code;
+	int system_error;  /* errno behind it, CURLINFO_OS_ERRNO; 0 if there is none */
+	bool is_tls;       /* an https URL */
+	bool request_sent; /* at least a part of it */
+};
+
+/** What users see for @ending; written for libcurl 7.88 (see the cases). Any thread. */
+enum http_failure curl_failure(const struct curl_ending *ending);
+
+/** @system_error says that this process or system is out of fds or memory. */
+bool curl_failure_is_shortage(int system_error);
+
+#endif

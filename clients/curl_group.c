@@ -1,0 +1,277 @@
+#include "clients/curl_group.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/*
+ * libcurl calls socket_changed() and timer_changed() from within almost
+ * everything. They take notes only: it must not be called again from there.
+ * settle() acts on the notes once it has returned.
+ */
+
+/*
+ * A socket of libcurl's. The watch stays when the connection goes idle, for the
+ * next call would ask for the same events: that saves two system calls each. If
+ * the peer closes the idle connection, or sends what nobody asked for, it ends;
+ * libcurl finds out by itself when it wants the connection again.
+ */
+struct socket_watch {
+	struct carrier_fd watch;
+	struct curl_group *group;
+	struct socket_watch *next;
+	bool is_wanted; /* by a transfer */
+};
+
+/* Have libcurl act on @fd, or on what is due, and deal with what came of it. An error of its own
+ * means that it is out of memory: the transfer it concerns is left to its deadline. */
+static void run(struct curl_group *group, curl_socket_t fd, int events);
+
+static void socket_ready(struct carrier_fd *watch, uint32_t events)
+{
+	struct socket_watch *self =
+		(struct socket_watch *)((char *)watch - offsetof(struct socket_watch, watch));
+	struct curl_group *group = self->group;
+	int what = 0;
+
+	if (!self->is_wanted) {
+		(void)carrier_watch(group->carrier, watch, 0);
+		return;
+	}
+	if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP))
+		what |= CURL_CSELECT_IN;
+	if (events & EPOLLOUT)
+		what |= CURL_CSELECT_OUT;
+	if (events & (EPOLLERR | EPOLLHUP))
+		what |= CURL_CSELECT_ERR;
+	run(group, watch->fd, what);
+}
+
+/* A group has about as many sockets as transfers: few. */
+static struct socket_watch **find_watch(struct curl_group *group, int fd)
+{
+	struct socket_watch **at = &group->watches;
+
+	while (*at && (*at)->watch.fd != fd)
+		at = &(*at)->next;
+	return at;
+}
+
+static struct socket_watch *find_or_add_watch(struct curl_group *group, int fd)
+{
+	struct socket_watch *watch = *find_watch(group, fd);
+
+	if (watch)
+		return watch;
+	watch = calloc(1, sizeof(*watch));
+	if (!watch)
+		return NULL;
+	watch->watch.fd = fd;
+	watch->watch.ready = socket_ready;
+	watch->group = group;
+	watch->next = group->watches;
+	group->watches = watch;
+	return watch;
+}
+
+/* The mask is exactly what libcurl asks for: a socket watched for writing for longer than needed
+ * is always ready, and burns a core. */
+static int watch_socket(struct curl_group *group, struct socket_watch *watch, int what)
+{
+	uint32_t events = 0;
+
+	if (what & CURL_POLL_IN)
+		events |= EPOLLIN;
+	if (what & CURL_POLL_OUT)
+		events |= EPOLLOUT;
+	watch->is_wanted = true;
+	return events == watch->watch.events ? 0
+	                                     : carrier_watch(group->carrier, &watch->watch, events);
+}
+
+static void leave_socket(struct curl_group *group, struct socket_watch *watch)
+{
+	watch->is_wanted = false;
+	if (watch->watch.events & EPOLLOUT)
+		(void)carrier_watch(group->carrier, &watch->watch, 0);
+}
+
+static void forget_unwatched(struct curl_group *group, struct curl_handle *handle)
+{
+	struct curl_handle **at = &group->unwatched;
+
+	while (*at && *at != handle)
+		at = &(*at)->next_unwatched;
+	if (*at)
+		*at = handle->next_unwatched;
+}
+
+static void note_unwatched(struct curl_group *group, CURL *easy, int error)
+{
+	struct curl_handle *handle;
+
+	(void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, &handle);
+	forget_unwatched(group, handle);
+	handle->shortage = -error;
+	handle->next_unwatched = group->unwatched;
+	group->unwatched = handle;
+}
+
+/* CURLMOPT_SOCKETFUNCTION. Returning an error would stop all transfers of the multi. */
+static int socket_changed(CURL *easy, curl_socket_t fd, int what, void *arg, void *assigned)
+{
+	struct curl_group *group = arg;
+	struct socket_watch *watch = assigned;
+	int error = -ENOMEM;
+
+	if (what == CURL_POLL_REMOVE) {
+		if (watch)
+			leave_socket(group, watch);
+		return 0;
+	}
+	if (!watch) {
+		watch = find_or_add_watch(group, fd);
+		if (watch)
+			(void)curl_multi_assign(group->multi, fd, watch);
+	}
+	if (watch)
+		error = watch_socket(group, watch, what);
+	if (error < 0)
+		note_unwatched(group, easy, error);
+	return 0;
+}
+
+/* CURLOPT_CLOSESOCKETFUNCTION: also hears of connections that are closed while idle. */
+static int close_socket(void *arg, curl_socket_t fd)
+{
+	struct curl_group *group = arg;
+	struct socket_watch **at = find_watch(group, fd), *watch = *at;
+
+	group->closed++;
+	if (watch) {
+		*at = watch->next;
+		(void)carrier_watch(group->carrier, &watch->watch, 0);
+		free(watch);
+	}
+	return close(fd);
+}
+
+/* CURLMOPT_TIMERFUNCTION. */
+static int timer_changed(CURLM *multi, long timeout_ms, void *arg)
+{
+	struct curl_group *group = arg;
+
+	(void)multi;
+	group->run_at = timeout_ms < 0 ? DEADLINE_NEVER : deadline_in_ms(timeout_ms);
+	return 0;
+}
+
+/* A timer that fires too early only looks at run_at and is set again, so most changes, which are
+ * to a later time, cost nothing. One that could not be set is tried again next time. */
+static void arm_timer(struct curl_group *group)
+{
+	if (group->run_at.ns >= group->armed_at.ns)
+		return;
+	if (carrier_set_timer(group->carrier, &group->timer, group->run_at) == 0)
+		group->armed_at = group->run_at;
+}
+
+static void settle(struct curl_group *group)
+{
+	struct curl_handle *handle;
+	CURLMsg *message;
+	int left;
+
+	while ((message = curl_multi_info_read(group->multi, &left))) {
+		CURLcode code = message->data.result;
+
+		(void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &handle);
+		group->ended(group, handle, code);
+	}
+	while ((handle = group->unwatched))
+		group->ended(group, handle, CURLE_COULDNT_CONNECT);
+	arm_timer(group);
+}
+
+static void run(struct curl_group *group, curl_socket_t fd, int events)
+{
+	int running;
+
+	(void)curl_multi_socket_action(group->multi, fd, events, &running);
+	settle(group);
+}
+
+static void timer_fired(struct carrier_timer *timer)
+{
+	struct curl_group *group =
+		(struct curl_group *)((char *)timer - offsetof(struct curl_group, timer));
+
+	group->armed_at = DEADLINE_NEVER;
+	if (group->run_at.ns <= deadline_now_ns()) {
+		group->run_at = DEADLINE_NEVER;
+		run(group, CURL_SOCKET_TIMEOUT, 0);
+	} else {
+		arm_timer(group);
+	}
+}
+
+int curl_group_init(struct curl_group *group, struct carrier *carrier)
+{
+	CURLM *multi = curl_multi_init();
+
+	if (!multi)
+		return -ENOMEM;
+	group->multi = multi;
+	group->carrier = carrier;
+	group->timer.fire = timer_fired;
+	group->run_at = group->armed_at = DEADLINE_NEVER;
+	/* Cannot fail: the options exist and take no memory. */
+	(void)curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, socket_changed);
+	(void)curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, group);
+	(void)curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer_changed);
+	(void)curl_multi_setopt(multi, CURLMOPT_TIMERDATA, group);
+	(void)curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)CURL_GROUP_TRANSFERS);
+	return 0;
+}
+
+void curl_group_finish(struct curl_group *group)
+{
+	assert(group->transfers == 0);
+	(void)curl_multi_cleanup(group->multi);
+	assert(!group->watches);
+	(void)carrier_set_timer(group->carrier, &group->timer, DEADLINE_NEVER);
+}
+
+CURLcode curl_group_add(struct curl_group *group, struct curl_handle *handle)
+{
+	CURLcode code = curl_easy_setopt(handle->easy, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
+
+	/* A connection keeps these for its life, which is in this multi. */
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(handle->easy, CURLOPT_CLOSESOCKETDATA, group);
+	if (code != CURLE_OK)
+		return code;
+	handle->closed_before = group->closed;
+	if (curl_multi_add_handle(group->multi, handle->easy) != CURLM_OK)
+		return CURLE_OUT_OF_MEMORY;
+	handle->group = group;
+	group->transfers++;
+	group->was_used = true;
+	run(group, CURL_SOCKET_TIMEOUT, 0);
+	return CURLE_OK;
+}
+
+void curl_group_remove(struct curl_group *group, struct curl_handle *handle)
+{
+	assert(handle->group == group);
+	(void)curl_multi_remove_handle(group->multi, handle->easy);
+	forget_unwatched(group, handle);
+	handle->group = NULL;
+	group->transfers--;
+	/* 7.88 counts the repetitions of requests on dead connections over all transfers of an
+	 * easy handle, and fails at the sixth, unless it is reset. A repetition closes one. */
+	if (group->closed != handle->closed_before)
+		handle->needs_reset = true;
+}

@@ -1,0 +1,71 @@
+#ifndef CLIENTS_CURL_HANDLE_H
+#define CLIENTS_CURL_HANDLE_H
+
+#include <curl/curl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "clients/http_client.h"
+#include "clients/resolver.h"
+#include "clients/url_host.h"
+#include "executors/task.h"
+
+/* An easy handle of libcurl, used for one call after another, and the call it serves. */
+struct curl_group;
+struct curl_handle;
+
+/**
+ * One call under way. On the stack of its task, which parks until @done; nothing
+ * refers to it from then on, nor after the task has had it removed.
+ */
+struct curl_transfer {
+	struct task *task;           /* constant */
+	struct http_call *call;      /* constant; the carrier's until @done */
+	const char *addresses;       /* constant; "1.2.3.4,[::1]", NULL: the URL has one */
+	const struct url_host *host; /* constant */
+	const void *client;          /* constant; the service's key */
+	int64_t connect_timeout_ms;  /* constant, at least 1 */
+	struct curl_handle *handle;  /* on the carrier; NULL when none works for it */
+	size_t reply_capacity;       /* on the carrier; bytes allocated at call->reply */
+	enum http_failure failure;   /* valid once @done */
+	const char *reason;          /* likewise */
+	atomic_bool done; /* released by the carrier, last of all; acquired by the task */
+};
+
+struct curl_handle {
+	CURL *easy;
+	struct curl_transfer *transfer;     /* NULL while unused */
+	struct curl_group *group;           /* NULL unless added to one */
+	struct curl_handle *next;           /* in the service's list of unused ones */
+	struct curl_handle *next_unwatched; /* in the group's list */
+
+	int shortage;           /* errno: why there was no socket or no watch; 0 */
+	bool out_of_memory;     /* for the reply */
+	bool needs_reset;       /* before the next call: options were set that it may not want, or a
+	                           connection was closed meanwhile, see curl_group_remove() */
+	unsigned closed_before; /* the group's count of closed connections when it was added */
+	int64_t connect_timeout_ms;
+
+	/* CURLOPT_RESOLVE borrows these. */
+	struct curl_slist resolve;
+	char resolve_text[sizeof("+:65535:") + URL_HOST_NAME_MAX + RESOLVER_ADDRESSES_BYTES];
+};
+
+/* All of these on the carrier. */
+
+/** Returns 0 or -ENOMEM. *@out is the caller's, for curl_handle_destroy(). */
+int curl_handle_create(int64_t connect_timeout_ms, struct curl_handle **out);
+
+/** In no group. NULL is ignored. */
+void curl_handle_destroy(struct curl_handle *handle);
+
+/** Set @handle up for @transfer. Not CURLE_OK: it cannot be; conclude with that. */
+CURLcode curl_handle_prepare(struct curl_handle *handle, struct curl_transfer *transfer);
+
+/** Fill the transfer's outcome, but for @done. */
+void curl_handle_conclude(struct curl_handle *handle, CURLcode code);
+
+/** Forget the transfer. False: the handle has to be destroyed, not used again. */
+bool curl_handle_release(struct curl_handle *handle, CURLcode code);
+
+#endif

@@ -1,0 +1,28 @@
+#ifndef CLIENTS_URL_HOST_H
+#define CLIENTS_URL_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where a URL points to: what has to be known of it before a client can connect. */
+struct url_host {
+	const char *name; /* into the URL; without brackets, not terminated */
+	size_t name_len;  /* 1 … URL_HOST_NAME_MAX */
+	uint16_t port;    /* the scheme's when the URL names none */
+	bool is_address;  /* an IPv4 or IPv6 address: nothing to look up */
+	bool is_tls;      /* https */
+};
+
+enum { URL_HOST_NAME_MAX = 253 }; /* RFC 1035, 2.3.4, as text */
+
+/**
+ * Find the host in @url, which is borrowed by @out.
+ *
+ * Names are ASCII letters, digits, '-', '_' and '.'; an international one is
+ * given in its xn-- form. Returns 0; -EINVAL @url is not http:// or https://, or
+ * has no such host, or no such port. @out is untouched on failure. Any thread.
+ */
+int url_host_find(const char *url, struct url_host *out);
+
+#endif

@@ -1,0 +1,39 @@
+#ifndef EXECUTORS_SEMAPHORE_H
+#define EXECUTORS_SEMAPHORE_H
+
+#include <pthread.h>
+
+#include "executors/task.h"
+
+/*
+ * A number of permits that tasks take and give back, in the order in which they
+ * asked: a permit that is given back goes to who has waited longest, and nobody
+ * overtakes. Between tasks of any executors.
+ */
+struct semaphore_waiter;
+
+struct task_semaphore {
+	pthread_mutex_t lock;
+	unsigned permits;                       /* lock; free ones. 0 while anybody waits */
+	struct semaphore_waiter *first, **last; /* lock; longest waiting first */
+};
+
+void task_semaphore_init(struct task_semaphore *semaphore, unsigned permits);
+
+/** Nobody waits or holds a permit that is yet to be given back. */
+void task_semaphore_finish(struct task_semaphore *semaphore);
+
+/**
+ * Take a permit, waiting for one until @deadline; a free one is taken even if that has passed.
+ *
+ * Task only; parks. Returns 0; -ETIMEDOUT or -ECANCELED without a permit.
+ */
+int task_semaphore_acquire(struct task_semaphore *semaphore, struct deadline deadline);
+
+/** Take a permit if that takes no waiting. Any thread. Returns 0 or -EAGAIN. */
+int task_semaphore_try_acquire(struct task_semaphore *semaphore);
+
+/** Give a permit back, or add one. Any thread; never waits. */
+void task_semaphore_release(struct task_semaphore *semaphore);
+
+#endif
