@@ -1,0 +1,282 @@
+#include "server/app.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clients/curl_client.h"
+#include "handlers/fanout.h"
+#include "server/backlog_limit.h"
+#include "server/listener.h"
+#include "server/log.h"
+#include "server/metered_client.h"
+
+enum { LISTEN_BACKLOG = 4096 };
+
+/* Put "cannot WHAT NAME: REASON" in @text, and pass @error on. */
+static int explain(char text[APP_ERROR_BYTES], int error, const char *what, const char *name)
+{
+	if (snprintf(text, APP_ERROR_BYTES, "cannot %s %s: %s", what, name,
+	             error == -EADDRNOTAVAIL ? "there is no such address on this machine"
+	                                     : strerrordesc_np(-error)) < 0)
+		text[0] = '\0';
+	return error;
+}
+
+static int explain_listen(char text[APP_ERROR_BYTES], int error,
+                          const struct listen_address *address)
+{
+	char url[LISTEN_ADDRESS_URL_BYTES];
+
+	listen_address_url(address->host, address->port, url);
+	return explain(text, error, "listen on", url);
+}
+
+static void warn_of_backlog(const char *listener, unsigned backlog)
+{
+	int limit = backlog_limit();
+
+	if (limit >= 0 && (unsigned)limit < backlog)
+		log_event(LOG_SEVERITY_WARNING, "backlog_cut", "listener=%s wanted=%u somaxconn=%d",
+		          listener, backlog, limit);
+}
+
+static int start_slow_endpoint(struct app *app, char error_text[APP_ERROR_BYTES])
+{
+	const struct listen_address *address = &app->config->slow_listen;
+	struct slow_endpoint_options options = {
+		.host = address->host,
+		.port = address->port,
+		.backlog = (int)app->config->slow_backlog,
+	};
+
+	if (address->host[0] == '\0')
+		return 0;
+	warn_of_backlog("slow", app->config->slow_backlog);
+	int error = slow_endpoint_start(&options, &app->slow_endpoint);
+
+	return error == 0 ? 0 : explain_listen(error_text, error, address);
+}
+
+static int start_executors(struct app *app, char error_text[APP_ERROR_BYTES])
+{
+	const char *failed = NULL;
+	unsigned usable = app->cpus.quota.usable;
+
+	app->carriers = app->config->carriers != 0 ? app->config->carriers : usable;
+	int error = executor_set_start(&app->executors, app->config, app->carriers, &failed);
+
+	return error == 0 ? 0 : explain(error_text, error, "start the executor", failed);
+}
+
+/* What /fanout calls: --upstream, or the slow endpoint, which may listen on every address. */
+static int name_upstream(struct app *app)
+{
+	char slow_url[LISTEN_ADDRESS_URL_BYTES];
+	const char *host = app->config->slow_listen.host;
+
+	if (app->config->upstream != NULL) {
+		app->upstream = strdup(app->config->upstream);
+		return app->upstream != NULL ? 0 : -ENOMEM;
+	}
+	if (strcmp(host, "0.0.0.0") == 0)
+		host = "127.0.0.1";
+	else if (strcmp(host, "::") == 0)
+		host = "::1";
+	listen_address_url(host, slow_endpoint_port(app->slow_endpoint), slow_url);
+	if (asprintf(&app->upstream, "%s/slow", slow_url) < 0) {
+		app->upstream = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int create_metered_client(struct http_client *inner, const char *upstream,
+                                 struct http_client **out)
+{
+	const char *start = strstr(upstream, "://") + strlen("://");
+	char *authority = strndup(start, strcspn(start, "/?"));
+
+	if (authority == NULL)
+		return -ENOMEM;
+	int error = metered_client_create(inner, authority, out);
+
+	free(authority);
+	return error;
+}
+
+static int start_client(struct app *app)
+{
+	struct curl_client_options options = {.connect_timeout_ms =
+	                                              app->config->connect_timeout_ms};
+	struct http_client *curl;
+	int error = curl_client_create(&options, &curl);
+
+	if (error != 0)
+		return error;
+	error = create_metered_client(curl, app->upstream, &app->client);
+	if (error != 0)
+		http_client_destroy(curl);
+	return error;
+}
+
+static int create_handlers(struct app *app)
+{
+	const struct config *config = app->config;
+	struct fanout_options options = {
+		.client = app->client,
+		.upstream = app->upstream,
+		.max_n = config->max_n,
+		.call_timeout_ms = config->call_timeout_ms,
+		.deadline_ms = config->deadline_ms,
+		.max_reply_bytes = config->max_reply_bytes,
+		.max_memory_bytes = config->max_request_bytes_in_memory,
+		.executors = config->compare ? executor_names() : NULL,
+		.experiments = config->experiments,
+	};
+	struct site *admin = config->admin_listen.host[0] != '\0' ? &app->admin_site : NULL;
+
+	readyz_handler_init(&app->readyz);
+	app->metrics.cpus = &app->cpus;
+	app->metrics.executors = &app->executors;
+	app->metrics.client = app->client;
+	app->metrics.rejections = &app->rejections;
+	app->metrics.sites[0] = &app->site;
+	app->metrics.sites[1] = admin;
+	metrics_handler_init(&app->metrics);
+	int error = fanout_handler_create(&options, &app->fanout);
+
+	if (error != 0)
+		return error;
+	site_add(&app->site, app->fanout, false, false);
+	site_add(&app->site, &livez_handler, true, true);
+	site_add(&app->site, &app->readyz.super, true, true);
+	site_add(admin != NULL ? admin : &app->site, &app->metrics.super, true, false);
+	return 0;
+}
+
+static int open_listener(const struct listen_address *address, int *fd, uint16_t *port,
+                         char error_text[APP_ERROR_BYTES])
+{
+	*fd = -1;
+	if (address->host[0] == '\0')
+		return 0;
+	int result = listener_open(address->host, address->port, LISTEN_BACKLOG, port);
+
+	if (result < 0)
+		return explain_listen(error_text, result, address);
+	*fd = result;
+	return 0;
+}
+
+static int open_listeners(struct app *app, int *listen_fd, int *admin_fd,
+                          char error_text[APP_ERROR_BYTES])
+{
+	uint16_t admin_port;
+	int error = open_listener(&app->config->listen, listen_fd, &app->port, error_text);
+
+	if (error != 0)
+		return error;
+	error = open_listener(&app->config->admin_listen, admin_fd, &admin_port, error_text);
+	if (error != 0) {
+		close(*listen_fd);
+		return error;
+	}
+	warn_of_backlog("main", LISTEN_BACKLOG);
+	if (*admin_fd >= 0)
+		log_event(LOG_SEVERITY_INFO, "admin_listening", "host=\"%s\" port=%u",
+		          app->config->admin_listen.host, admin_port);
+	return 0;
+}
+
+static int start_fronts(struct app *app, char error_text[APP_ERROR_BYTES])
+{
+	unsigned quarter = app->cpus.quota.usable / 4;
+	struct fronts_options options = {
+		.count = quarter > 0 ? quarter : 1,
+		.site = &app->site,
+		.admin_site = &app->admin_site,
+		.exchanges = {.deadline_ms = app->config->deadline_ms,
+	                      .keep_half_closed = app->config->half_close == CONFIG_HALF_CLOSE_KEEP,
+	                      .max_tasks = app->config->max_tasks,
+	                      .executors = &app->executors,
+	                      .rejections = &app->rejections},
+		.rejections = &app->rejections,
+	};
+	int error = open_listeners(app, &options.listen_fd, &options.admin_fd, error_text);
+
+	if (error != 0)
+		return error;
+	error = fronts_start(&app->fronts, &options);
+	return error == 0 ? 0 : explain(error_text, error, "start", "the front threads");
+}
+
+/* Everything but the fronts; in any state of a start. */
+static void stop_inner(struct app *app)
+{
+	executor_set_destroy(&app->executors);
+	handler_destroy(app->fanout);
+	http_client_destroy(app->client);
+	slow_endpoint_stop(app->slow_endpoint);
+	cpu_watch_finish(&app->cpus);
+	free(app->upstream);
+}
+
+static int start_inner(struct app *app, char error_text[APP_ERROR_BYTES])
+{
+	int error = start_slow_endpoint(app, error_text);
+
+	if (error == 0)
+		error = start_executors(app, error_text);
+	if (error != 0)
+		return error;
+	error = name_upstream(app);
+	if (error == 0)
+		error = start_client(app);
+	if (error == 0)
+		error = create_handlers(app);
+	return error == 0 ? 0 : explain(error_text, error, "start", "the client and handlers");
+}
+
+int app_start(struct app *app, const struct config *config, char error_text[APP_ERROR_BYTES])
+{
+	*app = (struct app){.config = config};
+	int error = cpu_watch_init(&app->cpus);
+
+	if (error != 0)
+		return explain(error_text, error, "read", "the CPU quota");
+	error = start_inner(app, error_text);
+	if (error == 0)
+		error = start_fronts(app, error_text);
+	if (error != 0)
+		stop_inner(app);
+	return error;
+}
+
+void app_tick(struct app *app)
+{
+	unsigned usable = cpu_watch_read(&app->cpus);
+
+	if (app->config->carriers != 0 || usable == app->carriers)
+		return;
+	/* On an error fewer carriers run than wanted: try again at the next tick. */
+	int error = executor_set_resize(&app->executors, usable);
+
+	if (error != 0) {
+		log_event(LOG_SEVERITY_WARNING, "carriers", "wanted=%u error=%s", usable,
+		          strerrorname_np(-error));
+		return;
+	}
+	log_event(LOG_SEVERITY_INFO, "carriers", "now=%u was=%u", usable, app->carriers);
+	app->carriers = usable;
+}
+
+void app_stop(struct app *app)
+{
+	/* A task's last act wakes its front, and the client's state sits on the carriers. */
+	executor_set_destroy(&app->executors);
+	fronts_stop(&app->fronts);
+	stop_inner(app);
+}

@@ -1,0 +1,54 @@
+#ifndef SERVER_APP_H
+#define SERVER_APP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/config.h"
+#include "server/cpu_watch.h"
+#include "server/executor_set.h"
+#include "server/fronts.h"
+#include "server/metrics.h"
+#include "server/probes.h"
+#include "server/rejections.h"
+#include "server/slow_endpoint.h"
+
+/*
+ * All parts of the server, put together: started from the inside out (slow
+ * endpoint, executors, client, handlers, fronts) and stopped the other way.
+ *
+ * Main thread only, but for what its parts say of themselves.
+ */
+struct app {
+	const struct config *config; /* borrowed */
+	struct cpu_watch cpus;
+	struct slow_endpoint *slow_endpoint; /* NULL: off */
+	struct executor_set executors;
+	char *upstream;             /* owned; the URL that /fanout calls */
+	struct http_client *client; /* a metered one */
+	struct handler *fanout;
+	struct readyz_handler readyz;
+	struct metrics_handler metrics;
+	struct rejections rejections;
+	struct site site, admin_site;
+	struct fronts fronts;
+	unsigned carriers; /* as asked for */
+	uint16_t port;     /* that the fronts listen on */
+};
+
+enum { APP_ERROR_BYTES = 400 };
+
+/**
+ * Start everything @config asks for. Returns 0, or a negative errno with nothing left running
+ * and one line in @error, without newline.
+ */
+int app_start(struct app *app, const struct config *config, char error[APP_ERROR_BYTES]);
+
+/** Once a second: follow the CPU quota. */
+void app_tick(struct app *app);
+
+/** Stop everything, in order. The fronts are drained. */
+void app_stop(struct app *app);
+
+#endif

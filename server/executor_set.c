@@ -1,0 +1,158 @@
+#include "server/executor_set.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "handlers/query.h"
+#include "server/metrics_text.h"
+
+static struct executor_options options_for(const char *name, const struct config *config,
+                                           unsigned carriers)
+{
+	return (struct executor_options){
+		.threads = strcmp(name, "pool") == 0 ? config->pool_threads : carriers,
+		.max_tasks = config->max_tasks,
+		.max_threads = config->max_threads,
+		.max_queued = config->queue,
+		.when_full = config->when_full,
+		.stack_bytes = config->stack_bytes,
+	};
+}
+
+int executor_set_start(struct executor_set *set, const struct config *config, unsigned carriers,
+                       const char **failed)
+{
+	*set = (struct executor_set){0};
+	for (const char *const *name = executor_names(); *name != NULL; name++) {
+		bool preferred = strcmp(*name, config->executor) == 0;
+
+		if (!preferred && !config->compare)
+			continue;
+		assert(set->count < EXECUTOR_SET_MAX);
+		struct executor_options options = options_for(*name, config, carriers);
+		int error = executor_create(*name, &options, &set->executors[set->count]);
+
+		if (error != 0) {
+			*failed = *name;
+			executor_set_destroy(set);
+			return error;
+		}
+		if (preferred)
+			set->preferred = set->executors[set->count];
+		set->count++;
+	}
+	return 0;
+}
+
+struct executor *executor_set_pick(const struct executor_set *set, const char *query)
+{
+	char name[QUERY_NAME_BYTES];
+
+	/* With one executor the parameter is the handler's to refuse; so is a wrong name. */
+	if (set->count > 1 && query_peek(query, "executor", name, sizeof(name)) == 0)
+		for (size_t i = 0; i < set->count; i++)
+			if (strcmp(executor_name(set->executors[i]), name) == 0)
+				return set->executors[i];
+	return set->preferred;
+}
+
+int executor_set_resize(struct executor_set *set, unsigned carriers)
+{
+	int first_error = 0;
+
+	for (size_t i = 0; i < set->count; i++) {
+		int error = executor_resize(set->executors[i], carriers);
+
+		if (first_error == 0)
+			first_error = error;
+	}
+	return first_error;
+}
+
+void executor_set_destroy(struct executor_set *set)
+{
+	for (size_t i = 0; i < set->count; i++)
+		executor_destroy(set->executors[i]);
+	*set = (struct executor_set){0};
+}
+
+static void print_states(const char *name, const struct executor_stats *stats,
+                         struct metrics_text *text)
+{
+	const struct {
+		const char *state;
+		unsigned count;
+	} states[] = {
+		{"running", stats->running},
+		{"parked", stats->parked},
+		/* Admitted, and neither running nor parked. The three are read one after another.
+	         */
+		{"queued", stats->live > stats->running + stats->parked
+	                           ? stats->live - stats->running - stats->parked
+	                           : 0},
+	};
+
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		metrics_sample(text, "fanoutd_tasks",
+		               (const char *[]){"executor", name, "state", states[i].state, NULL},
+		               states[i].count);
+}
+
+/* One family: what @figure picks from the stats of each executor. */
+static void print_family(const struct executor_set *set, const struct executor_stats *stats,
+                         const char *family, const char *type, const char *help,
+                         double (*figure)(const struct executor_stats *stats),
+                         struct metrics_text *text)
+{
+	metrics_family(text, family, type, help);
+	for (size_t i = 0; i < set->count; i++)
+		metrics_sample(text, family,
+		               (const char *[]){"executor", executor_name(set->executors[i]), NULL},
+		               figure(&stats[i]));
+}
+
+static double queue_depth(const struct executor_stats *stats)
+{
+	return stats->queued;
+}
+
+static double threads(const struct executor_stats *stats)
+{
+	return stats->threads;
+}
+
+static double submitted(const struct executor_stats *stats)
+{
+	return (double)stats->submitted;
+}
+
+static double refused(const struct executor_stats *stats)
+{
+	return (double)stats->refused;
+}
+
+void executor_set_print(const struct executor_set *set, struct metrics_text *text)
+{
+	struct executor_stats stats[EXECUTOR_SET_MAX];
+	unsigned carriers = 0;
+
+	metrics_family(text, "fanoutd_tasks", "gauge",
+	               "Tasks admitted and not finished, by state.");
+	for (size_t i = 0; i < set->count; i++) {
+		executor_stats(set->executors[i], &stats[i]);
+		carriers += stats[i].carriers;
+		print_states(executor_name(set->executors[i]), &stats[i], text);
+	}
+	metrics_family(text, "fanoutd_carriers", "gauge", "Carriers that accept tasks.");
+	metrics_sample(text, "fanoutd_carriers", NULL, carriers);
+	print_family(set, stats, "fanoutd_queue_depth", "gauge",
+	             "Requests and scopes that wait in run queues.", queue_depth, text);
+	print_family(set, stats, "fanoutd_executor_threads", "gauge", "Threads of an executor.",
+	             threads, text);
+	print_family(set, stats, "fanoutd_tasks_admitted_total", "counter",
+	             "Tasks admitted, children included.", submitted, text);
+	print_family(set, stats, "fanoutd_tasks_refused_total", "counter",
+	             "Tasks refused because the executor was full, children included.", refused,
+	             text);
+}

@@ -1,0 +1,78 @@
+#include "server/metered_client.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/metrics_text.h"
+
+/* A whole reply with a status other than 2xx: no failure of the call, and no success either. */
+enum { BAD_STATUS = HTTP_FAILURES, RESULTS };
+
+struct metered_client {
+	struct http_client super;
+	struct http_client_ops ops;    /* with the name of the inner one, which users see */
+	struct http_client *inner;     /* owned */
+	atomic_ullong counts[RESULTS]; /* by enum http_failure; relaxed: statistics */
+	char upstream[];
+};
+
+static enum http_failure call(struct http_client *client, struct http_call *outcome,
+                              struct deadline deadline)
+{
+	struct metered_client *metered = (struct metered_client *)client;
+	enum http_failure failure = http_call(metered->inner, outcome, deadline);
+	unsigned result = failure;
+
+	if (failure == HTTP_OK && outcome->status / 100 != 2)
+		result = BAD_STATUS;
+	atomic_fetch_add_explicit(&metered->counts[result], 1, memory_order_relaxed);
+	return failure;
+}
+
+static void destroy(struct http_client *client)
+{
+	struct metered_client *metered = (struct metered_client *)client;
+
+	http_client_destroy(metered->inner);
+	free(metered);
+}
+
+int metered_client_create(struct http_client *inner, const char *upstream, struct http_client **out)
+{
+	size_t upstream_bytes = strlen(upstream) + 1;
+	struct metered_client *metered = calloc(1, sizeof(*metered) + upstream_bytes);
+
+	if (metered == NULL)
+		return -ENOMEM;
+	metered->ops = (struct http_client_ops){
+		.name = inner->ops->name,
+		.call = call,
+		.destroy = destroy,
+	};
+	metered->super.ops = &metered->ops;
+	metered->inner = inner;
+	memcpy(metered->upstream, upstream, upstream_bytes);
+	*out = &metered->super;
+	return 0;
+}
+
+void metered_client_print(struct http_client *client, struct metrics_text *text)
+{
+	struct metered_client *metered = (struct metered_client *)client;
+
+	metrics_family(text, "fanoutd_calls_total", "counter",
+	               "Calls to an upstream by how they ended; ok is a whole reply with a 2xx.");
+	for (unsigned result = 0; result < RESULTS; result++) {
+		const char *name = result == BAD_STATUS
+		                           ? "bad_status"
+		                           : http_failure_name((enum http_failure)result);
+
+		metrics_sample(
+			text, "fanoutd_calls_total",
+			(const char *[]){"upstream", metered->upstream, "result", name, NULL},
+			(double)atomic_load_explicit(&metered->counts[result],
+		                                     memory_order_relaxed));
+	}
+}

@@ -1,0 +1,60 @@
+#include "server/metrics.h"
+
+#include <stddef.h>
+
+#include "server/metered_client.h"
+#include "server/metrics_text.h"
+#include "server/process_metrics.h"
+
+static void print_build(struct metrics_text *text)
+{
+	metrics_family(text, "fanoutd_build_info", "gauge", "Always 1; what is running.");
+	metrics_sample(text, "fanoutd_build_info",
+	               (const char *[]){"version", FANOUTD_VERSION, "compiler", __VERSION__, NULL},
+	               1);
+}
+
+static void print_durations(struct metrics_handler *metrics, struct metrics_text *text)
+{
+	metrics_family(text, "http_server_request_duration_seconds", "histogram",
+	               "Time from a request's arrival until its answer was handed to the socket.");
+	for (size_t i = 0; i < sizeof(metrics->sites) / sizeof(metrics->sites[0]); i++) {
+		struct site *site = metrics->sites[i];
+
+		for (size_t j = 0; site != NULL && j < site->count; j++)
+			request_durations_print(&site->routes[j].durations, text);
+	}
+	/* An empty label is as good as none. The admin site's would be the same series again. */
+	request_durations_print(&metrics->sites[0]->unmatched, text);
+}
+
+static void serve(struct handler *handler, const struct request *request, struct response *response)
+{
+	struct metrics_handler *metrics = (struct metrics_handler *)handler;
+	struct metrics_text text = {0};
+
+	(void)request;
+	print_build(&text);
+	cpu_watch_print(metrics->cpus, &text);
+	executor_set_print(metrics->executors, &text);
+	rejections_print(metrics->rejections, &text);
+	metered_client_print(metrics->client, &text);
+	print_durations(metrics, &text);
+	process_metrics_print(&text);
+	metrics_answer(&text, response);
+}
+
+static void destroy(struct handler *handler)
+{
+	(void)handler;
+}
+
+void metrics_handler_init(struct metrics_handler *handler)
+{
+	handler->super = (struct handler){
+		.method = "GET",
+		.path = "/metrics",
+		.serve = serve,
+		.destroy = destroy,
+	};
+}
