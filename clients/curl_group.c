@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
+
+#include "clients/curl_failure.h"
 
 /*
  * libcurl calls socket_changed() and timer_changed() from within almost
@@ -91,11 +94,27 @@ static int watch_socket(struct curl_group *group, struct socket_watch *watch, in
 	                                     : carrier_watch(group->carrier, &watch->watch, events);
 }
 
-static void leave_socket(struct curl_group *group, struct socket_watch *watch)
+static void end_watch(struct curl_group *group, struct socket_watch **at)
 {
-	watch->is_wanted = false;
-	if (watch->watch.events & EPOLLOUT)
-		(void)carrier_watch(group->carrier, &watch->watch, 0);
+	struct socket_watch *watch = *at;
+
+	*at = watch->next;
+	(void)carrier_watch(group->carrier, &watch->watch, 0);
+	free(watch);
+}
+
+/* libcurl closes a socket that is still connecting without a word, and says only here that it has
+ * done with it. It wants to write to such a one. */
+static void leave_socket(struct curl_group *group, int fd)
+{
+	struct socket_watch **at = find_watch(group, fd);
+
+	if (!*at)
+		return;
+	if ((*at)->watch.events & EPOLLOUT)
+		end_watch(group, at);
+	else
+		(*at)->is_wanted = false;
 }
 
 static void forget_unwatched(struct curl_group *group, struct curl_handle *handle)
@@ -108,11 +127,8 @@ static void forget_unwatched(struct curl_group *group, struct curl_handle *handl
 		*at = handle->next_unwatched;
 }
 
-static void note_unwatched(struct curl_group *group, CURL *easy, int error)
+static void note_unwatched(struct curl_group *group, struct curl_handle *handle, int error)
 {
-	struct curl_handle *handle;
-
-	(void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, &handle);
 	forget_unwatched(group, handle);
 	handle->shortage = -error;
 	handle->next_unwatched = group->unwatched;
@@ -124,11 +140,11 @@ static int socket_changed(CURL *easy, curl_socket_t fd, int what, void *arg, voi
 {
 	struct curl_group *group = arg;
 	struct socket_watch *watch = assigned;
+	struct curl_handle *handle;
 	int error = -ENOMEM;
 
 	if (what == CURL_POLL_REMOVE) {
-		if (watch)
-			leave_socket(group, watch);
+		leave_socket(group, fd);
 		return 0;
 	}
 	if (!watch) {
@@ -138,23 +154,61 @@ static int socket_changed(CURL *easy, curl_socket_t fd, int what, void *arg, voi
 	}
 	if (watch)
 		error = watch_socket(group, watch, what);
-	if (error < 0)
-		note_unwatched(group, easy, error);
+	if (error < 0) {
+		(void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, &handle);
+		note_unwatched(group, handle, error);
+	}
 	return 0;
+}
+
+/*
+ * A new socket may have the number of one that libcurl has closed without a word
+ * because another address is tried; it then believes that to be watched already.
+ * The kernel's watch went with the old socket.
+ */
+static void renew_watch(struct curl_handle *handle, int fd)
+{
+	struct curl_group *group = handle->group;
+	struct socket_watch *watch = *find_watch(group, fd);
+	uint32_t events;
+	int error;
+
+	if (!watch)
+		return;
+	events = watch->watch.events;
+	(void)carrier_watch(group->carrier, &watch->watch, 0);
+	error = carrier_watch(group->carrier, &watch->watch, events);
+	if (error < 0)
+		note_unwatched(group, handle, error);
+}
+
+/* CURLOPT_OPENSOCKETFUNCTION. Only here is the errno of socket(2) seen: libcurl reports no more
+ * than that it could not connect. */
+static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+{
+	struct curl_handle *handle = arg;
+	int fd = socket(address->family, address->socktype | SOCK_NONBLOCK | SOCK_CLOEXEC,
+	                address->protocol);
+
+	(void)purpose;
+	if (fd < 0) {
+		if (curl_failure_is_shortage(errno))
+			handle->shortage = errno;
+		return CURL_SOCKET_BAD;
+	}
+	renew_watch(handle, fd);
+	return fd;
 }
 
 /* CURLOPT_CLOSESOCKETFUNCTION: also hears of connections that are closed while idle. */
 static int close_socket(void *arg, curl_socket_t fd)
 {
 	struct curl_group *group = arg;
-	struct socket_watch **at = find_watch(group, fd), *watch = *at;
+	struct socket_watch **at = find_watch(group, fd);
 
 	group->closed++;
-	if (watch) {
-		*at = watch->next;
-		(void)carrier_watch(group->carrier, &watch->watch, 0);
-		free(watch);
-	}
+	if (*at)
+		end_watch(group, at);
 	return close(fd);
 }
 
@@ -244,13 +298,26 @@ void curl_group_finish(struct curl_group *group)
 	(void)carrier_set_timer(group->carrier, &group->timer, DEADLINE_NEVER);
 }
 
+/* A connection keeps the last two for its life, which is spent in this multi. */
+static CURLcode set_socket_options(struct curl_group *group, struct curl_handle *handle)
+{
+	CURLcode codes[] = {
+		curl_easy_setopt(handle->easy, CURLOPT_OPENSOCKETFUNCTION, open_socket),
+		curl_easy_setopt(handle->easy, CURLOPT_OPENSOCKETDATA, handle),
+		curl_easy_setopt(handle->easy, CURLOPT_CLOSESOCKETFUNCTION, close_socket),
+		curl_easy_setopt(handle->easy, CURLOPT_CLOSESOCKETDATA, group),
+	};
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (codes[i] != CURLE_OK)
+			return codes[i];
+	return CURLE_OK;
+}
+
 CURLcode curl_group_add(struct curl_group *group, struct curl_handle *handle)
 {
-	CURLcode code = curl_easy_setopt(handle->easy, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
+	CURLcode code = set_socket_options(group, handle);
 
-	/* A connection keeps these for its life, which is in this multi. */
-	if (code == CURLE_OK)
-		code = curl_easy_setopt(handle->easy, CURLOPT_CLOSESOCKETDATA, group);
 	if (code != CURLE_OK)
 		return code;
 	handle->closed_before = group->closed;

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "clients/curl_failure.h"
 
@@ -67,19 +66,6 @@ static size_t receive(char *bytes, size_t size, size_t count, void *arg)
 	return length;
 }
 
-/* Only here is the errno of socket(2) seen: libcurl reports no more than "could not connect". */
-static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
-{
-	struct curl_handle *handle = arg;
-	int fd = socket(address->family, address->socktype | SOCK_NONBLOCK | SOCK_CLOEXEC,
-	                address->protocol);
-
-	(void)purpose;
-	if (fd < 0 && curl_failure_is_shortage(errno))
-		handle->shortage = errno;
-	return fd < 0 ? CURL_SOCKET_BAD : fd;
-}
-
 /*
  * Every option below is one that this libcurl has (curl_client_create() sees to
  * it that there is HTTP), so only memory can be missing.
@@ -91,8 +77,6 @@ static CURLcode set_lasting_options(struct curl_handle *handle)
 		curl_easy_setopt(easy, CURLOPT_PRIVATE, handle),
 		curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, receive),
 		curl_easy_setopt(easy, CURLOPT_WRITEDATA, handle),
-		curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket),
-		curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, handle),
 		curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L),
 		curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https"),
 		curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1),

@@ -1,0 +1,270 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "executors/scope.h"
+#include "server/slow_endpoint.h"
+#include "tests/contract/client_fixture.h"
+
+/* What goes over connections, and how long they are kept. */
+
+#define ANSWER "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+static const struct raw_reply replies[] = {
+	{.path = "/kept", .bytes = ANSWER},
+	{.path = "/once", .bytes = ANSWER, .answers = 1},
+	{.path = "/then-close", .bytes = ANSWER, .ending = RAW_CLOSE},
+	{.path = "/then-reset", .bytes = ANSWER, .ending = RAW_RESET},
+	{.path = "/then-more", .bytes = ANSWER "HTTP/1.1 666 Smuggled\r\n\r\n"},
+	{.path = "/never", .ending = RAW_CLOSE},
+	{.path = NULL},
+};
+
+static int setup(void **state)
+{
+	return client_setup(state, replies);
+}
+
+struct several_calls {
+	struct http_client *client;
+	const char *method, *url;
+	unsigned count, ok;
+};
+
+static int make_several_calls(void *arg)
+{
+	struct several_calls *several = arg;
+
+	for (unsigned i = 0; i < several->count; i++) {
+		struct http_call call = {
+			.method = several->method,
+			.url = several->url,
+			.max_reply_bytes = 100,
+		};
+
+		if (http_call(several->client, &call, deadline_in_ms(5000)) == HTTP_OK &&
+		    call.status == 200)
+			several->ok++;
+		http_call_finish(&call);
+	}
+	return 0;
+}
+
+/* In one task, one after another; returns how many were answered. */
+static unsigned call_in_turn(const struct client_fixture *fixture, const char *method,
+                             const char *path, unsigned count)
+{
+	struct several_calls several = {
+		.client = fixture->client,
+		.method = method,
+		.url = url_of(fixture, path),
+		.count = count,
+	};
+
+	(void)run_in_task(fixture->executor, make_several_calls, &several);
+	return several.ok;
+}
+
+static struct raw_counts counts_of(const struct client_fixture *fixture)
+{
+	struct raw_counts counts;
+
+	raw_server_counts(fixture->server, &counts);
+	return counts;
+}
+
+static void one_call_after_another_shares_a_connection(void **state)
+{
+	assert_int_equal(call_in_turn(*state, NULL, "/kept", 20), 20);
+	assert_int_equal(counts_of(*state).requests, 20);
+	assert_int_equal(counts_of(*state).connections, 1);
+}
+
+static void a_dead_connection_is_replaced_every_time(void **state)
+{
+	/* Each call but the first finds out only when it gets no answer. */
+	assert_int_equal(call_in_turn(*state, NULL, "/once", 20), 20);
+	assert_int_equal(counts_of(*state).connections, 20);
+	assert_int_equal(counts_of(*state).requests, 39);
+}
+
+static void a_connection_closed_while_idle_is_replaced(void **state)
+{
+	assert_int_equal(call_in_turn(*state, NULL, "/then-close", 20), 20);
+	assert_int_equal(call_in_turn(*state, NULL, "/then-reset", 20), 20);
+	assert_int_equal(call_in_turn(*state, NULL, "/kept", 20), 20);
+}
+
+static void what_follows_a_reply_is_not_the_next_one(void **state)
+{
+	assert_int_equal(call_in_turn(*state, NULL, "/then-more", 20), 20);
+}
+
+static void a_post_is_never_sent_twice(void **state)
+{
+	assert_int_equal(call_in_turn(*state, NULL, "/kept", 1), 1);
+	assert_int_equal(call_in_turn(*state, "POST", "/never", 1), 0);
+	assert_int_equal(counts_of(*state).requests, 2);
+	assert_int_equal(call_in_turn(*state, "POST", "/once", 5), 5);
+	assert_int_equal(counts_of(*state).requests, 7);
+}
+
+static void a_request_is_plain(void **state)
+{
+	struct client_fixture *fixture = *state;
+	char expected[512], request[RAW_REQUEST_BYTES];
+	int length = snprintf(expected, sizeof(expected),
+	                      "GET /kept HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n"
+	                      "User-Agent: fanoutd/%s\r\nAccept: */*\r\n\r\n",
+	                      (unsigned)raw_server_port(fixture->server), FANOUTD_VERSION);
+
+	assert_in_range(length, 1, sizeof(expected) - 1);
+	assert_int_equal(call_in_turn(fixture, NULL, "/kept", 1), 1);
+	raw_server_last_request(fixture->server, request);
+	assert_string_equal(request, expected);
+	assert_int_equal(call_in_turn(fixture, "POST", "/kept", 1), 1);
+	assert_int_equal(call_in_turn(fixture, "GET", "/kept", 1), 1);
+	raw_server_last_request(fixture->server, request);
+	assert_string_equal(request, expected);
+}
+
+static void a_body_is_sent_as_it_is(void **state)
+{
+	static const char body[] = "{\"a\":\0\"b\"}";
+	struct client_fixture *fixture = *state;
+	struct http_call call = {
+		.method = "POST",
+		.url = url_of(fixture, "/kept"),
+		.body = body,
+		.body_len = sizeof(body),
+		.max_reply_bytes = 100,
+	};
+	char request[RAW_REQUEST_BYTES], *sent;
+
+	assert_int_equal(call_in_task(fixture, &call, 5000), HTTP_OK);
+	http_call_finish(&call);
+	raw_server_last_request(fixture->server, request);
+	assert_non_null(strstr(request, "POST /kept HTTP/1.1\r\n"));
+	assert_non_null(strstr(request, "\r\nContent-Length: 11\r\n"));
+	assert_null(strstr(request, "Content-Type"));
+	assert_null(strstr(request, "Expect"));
+	sent = strstr(request, "\r\n\r\n");
+	assert_non_null(sent);
+	assert_memory_equal(sent + 4, body, sizeof(body));
+}
+
+struct child_call {
+	struct task task;
+	struct http_client *client;
+	struct http_call call;
+};
+
+struct burst {
+	struct http_client *client;
+	const char *url;
+	unsigned count, ok;
+};
+
+static int child_call_run(struct task *task)
+{
+	struct child_call *self = (struct child_call *)task;
+
+	return (int)http_call(self->client, &self->call, DEADLINE_NEVER);
+}
+
+static int make_burst(void *arg)
+{
+	struct burst *burst = arg;
+	struct child_call *children = calloc(burst->count, sizeof(*children));
+	struct scope scope;
+	int error;
+
+	if (!children)
+		return -ENOMEM;
+	scope_open(&scope, &(struct scope_options){.deadline = deadline_in_ms(30000)});
+	for (unsigned i = 0; i < burst->count; i++) {
+		children[i] = (struct child_call){
+			.task.run = child_call_run,
+			.client = burst->client,
+			.call = {.url = burst->url, .max_reply_bytes = 100, .count_only = true},
+		};
+		(void)scope_fork(&scope, &children[i].task);
+	}
+	error = scope_join(&scope);
+	for (unsigned i = 0; i < burst->count; i++)
+		burst->ok += children[i].call.status == 200;
+	free(children);
+	return error;
+}
+
+/* Two bursts to a slow endpoint on an executor that has one carrier, or a thread for each call and
+ * one for the parent; returns what the endpoint saw of both. */
+static struct slow_endpoint_stats make_two_bursts(const struct client_fixture *fixture,
+                                                  unsigned count)
+{
+	struct executor_options options = options_for(count + 1);
+	struct slow_endpoint_stats stats;
+	struct slow_endpoint *endpoint;
+	struct executor *executor;
+	char url[64];
+
+	if (strcmp(executor_under_test, "coroutine") == 0)
+		options.threads = 1;
+	executor = start_executor_with(&options);
+	assert_int_equal(slow_endpoint_start(&(struct slow_endpoint_options){.host = "127.0.0.1",
+	                                                                     .backlog = 1024},
+	                                     &endpoint),
+	                 0);
+	assert_in_range(snprintf(url, sizeof(url), "http://127.0.0.1:%u/slow?ms=500",
+	                         (unsigned)slow_endpoint_port(endpoint)),
+	                1, sizeof(url) - 1);
+	for (int i = 0; i < 2; i++) {
+		struct burst burst = {.client = fixture->client, .url = url, .count = count};
+
+		assert_int_equal(run_in_task(executor, make_burst, &burst), 0);
+		assert_int_equal(burst.ok, count);
+	}
+	slow_endpoint_stats(endpoint, &stats);
+	executor_destroy(executor);
+	slow_endpoint_stop(endpoint);
+	return stats;
+}
+
+static void calls_go_out_at_once(void **state)
+{
+	struct slow_endpoint_stats stats = make_two_bursts(*state, 200);
+
+	assert_int_equal(stats.total, 400);
+	assert_int_equal(stats.peak_in_flight, 200);
+}
+
+static void a_second_burst_finds_the_connections_of_the_first(void **state)
+{
+	struct slow_endpoint_stats stats;
+
+	if (strcmp(executor_under_test, "thread") == 0)
+		skip(); /* connections belong to a thread, and end with it */
+	stats = make_two_bursts(*state, 300);
+	assert_int_equal(stats.total, 600);
+	assert_in_range(stats.connections, 300, 303);
+}
+
+int main(int argc, char **argv)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, client_teardown)
+	const struct CMUnitTest cases[] = {
+		CASE(one_call_after_another_shares_a_connection),
+		CASE(a_dead_connection_is_replaced_every_time),
+		CASE(a_connection_closed_while_idle_is_replaced),
+		CASE(what_follows_a_reply_is_not_the_next_one),
+		CASE(a_post_is_never_sent_twice),
+		CASE(a_request_is_plain),
+		CASE(a_body_is_sent_as_it_is),
+		CASE(calls_go_out_at_once),
+		CASE(a_second_burst_finds_the_connections_of_the_first),
+	};
+#undef CASE
+
+	return run_over_executor(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}
