@@ -124,11 +124,27 @@ static void pool_offer(struct executor *executor, struct scope *scope)
 	wake_one(pool);
 }
 
+/* The parent's look at the clock while a child keeps its thread. */
+struct scope_timer {
+	struct carrier_timer timer;
+	struct scope *scope;
+};
+
+static void scope_timer_fire(struct carrier_timer *timer)
+{
+	scope_cancel(((struct scope_timer *)timer)->scope, CANCEL_DEADLINE);
+}
+
 static void pool_run_here(struct executor *executor, struct task *child)
 {
-	struct task *parent = task_current();
+	struct pthread_carrier *carrier = task_current()->seat;
+	struct scope *scope = child->scope;
+	struct scope_timer timer = {.timer.fire = scope_timer_fire, .scope = scope};
 
-	run_task((struct pool_executor *)executor, parent->seat, child);
+	/* Without memory for it the deadline holds all the same, once @child has returned. */
+	(void)carrier_set_timer(&carrier->carrier, &timer.timer, scope->deadline);
+	run_task((struct pool_executor *)executor, carrier, child);
+	(void)carrier_set_timer(&carrier->carrier, &timer.timer, DEADLINE_NEVER);
 }
 
 static int pool_resize(struct executor *executor, unsigned carriers)

@@ -130,6 +130,21 @@ static void append_child(struct scope *scope, struct task *child)
 		scope->executor->ops->offer(scope->executor, scope);
 }
 
+/* Wait until something about the children may have changed. */
+static void wait_for_children(struct scope *scope)
+{
+	int error = 0;
+
+	if (cancel_reason(&scope->cancel) != CANCEL_NONE)
+		(void)task_park_masked(DEADLINE_NEVER);
+	else
+		error = task_park(scope->deadline);
+	if (error == -ETIMEDOUT)
+		scope_cancel(scope, CANCEL_DEADLINE);
+	else if (error == -ECANCELED) /* the parent's token may not have reached ours yet */
+		scope_cancel(scope, task_cancel_reason());
+}
+
 /* Run an unstarted child on this thread, or wait until some child has returned. False: there
  * was neither. */
 static bool help_or_wait(struct scope *scope)
@@ -145,7 +160,7 @@ static bool help_or_wait(struct scope *scope)
 	if (child)
 		scope->executor->ops->run_here(scope->executor, child);
 	else if (wait)
-		(void)task_park_masked(DEADLINE_NEVER);
+		wait_for_children(scope);
 	return child || wait;
 }
 
@@ -206,21 +221,6 @@ int scope_fork(struct scope *scope, struct task *child)
 	if (error == 0)
 		append_child(scope, child);
 	return error > 0 ? 0 : error;
-}
-
-/* Wait until something about the children may have changed. */
-static void wait_for_children(struct scope *scope)
-{
-	int error = 0;
-
-	if (cancel_reason(&scope->cancel) != CANCEL_NONE)
-		(void)task_park_masked(DEADLINE_NEVER);
-	else
-		error = task_park(scope->deadline);
-	if (error == -ETIMEDOUT)
-		scope_cancel(scope, CANCEL_DEADLINE);
-	else if (error == -ECANCELED) /* the parent's token may not have reached ours yet */
-		scope_cancel(scope, task_cancel_reason());
 }
 
 static void join_children(struct scope *scope)

@@ -280,6 +280,41 @@ static void deadline_cancels_children(void **state)
 	}
 }
 
+/* On a pool of one the parent itself runs a child, which waits. */
+static void deadline_reaches_children_on_their_parents_thread(void **state)
+{
+	struct executor *executor = start_executor(1);
+	struct waiting_family family = {.deadline = deadline_in_ms(30)};
+
+	(void)state;
+	assert_int_equal(run_in_task(executor, fork_waiting_family, &family), -ETIMEDOUT);
+	executor_destroy(executor);
+	assert_int_equal(family.ended_at_join, family.ended);
+	for (int i = 0; i < WAITING; i++)
+		assert_int_equal(family.children[i].task.result, -ECANCELED);
+}
+
+static void deadline_ends_a_fork_that_waits_for_room(void **state)
+{
+	struct executor_options options = options_for(3);
+	struct waiting_family family = {.deadline = deadline_in_ms(30), .max_parallel = 2};
+	struct executor *executor;
+
+	(void)state;
+	if (strcmp(executor_under_test, "pool") != 0)
+		skip();
+	options.max_tasks = 3;
+	options.when_full = WHEN_FULL_WAIT;
+	executor = start_executor_with(&options);
+	assert_int_equal(run_in_task(executor, fork_waiting_family, &family), -ETIMEDOUT);
+	executor_destroy(executor);
+	for (int i = 0; i < WAITING; i++)
+		if (family.children[i].fork_error == 0)
+			assert_int_equal(family.children[i].task.result, -ECANCELED);
+		else
+			assert_int_equal(family.children[i].fork_error, -ECANCELED);
+}
+
 static void children_that_never_started_are_canceled(void **state)
 {
 	struct executor *executor = start_executor(WAITING + 1);
@@ -704,6 +739,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(scopes_nest),
 		cmocka_unit_test(join_returns_only_after_the_last_child),
 		cmocka_unit_test(deadline_cancels_children),
+		cmocka_unit_test(deadline_reaches_children_on_their_parents_thread),
+		cmocka_unit_test(deadline_ends_a_fork_that_waits_for_room),
 		cmocka_unit_test(children_that_never_started_are_canceled),
 		cmocka_unit_test(cancelling_the_parent_cancels_the_children),
 		cmocka_unit_test(a_child_may_cancel_its_scope),
