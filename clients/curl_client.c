@@ -169,7 +169,7 @@ int curl_client_create(const struct curl_client_options *options, struct http_cl
 	self = calloc(1, sizeof(*self));
 	if (!self)
 		return -ENOMEM;
-	if (resolver_create(&(struct resolver_options){0}, &self->resolver) < 0) {
+	if (resolver_create(&options->resolver, &self->resolver) < 0) {
 		free(self);
 		return -ENOMEM;
 	}

@@ -2,10 +2,12 @@
 #define CLIENTS_CURL_CLIENT_H
 
 #include "clients/http_client.h"
+#include "clients/resolver.h"
 
 /* The client for everything libcurl speaks. Read curl_client.c for how it shares a carrier. */
 struct curl_client_options {
 	int64_t connect_timeout_ms; /* at least 1 */
+	struct resolver_options resolver;
 };
 
 /**

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "clients/curl_client.h"
 #include "executors/cancel.h"
 #include "tests/contract/client_fixture.h"
 
@@ -268,6 +269,41 @@ static void a_name_is_looked_up(void **state)
 	}
 }
 
+/* Nobody listens at the first of these. */
+static void find_two_addresses(const char *host, struct resolver_answer *answer)
+{
+	(void)host;
+	*answer = (struct resolver_answer){.addresses = "127.0.0.2,127.0.0.1"};
+}
+
+static void the_next_address_is_tried(void **state)
+{
+	struct client_fixture own = *(struct client_fixture *)*state;
+	char url[64];
+
+	assert_in_range(snprintf(url, sizeof(url), "http://two.test:%u/whole",
+	                         (unsigned)raw_server_port(own.server)),
+	                1, sizeof(url) - 1);
+	own.executor = start_executor(2);
+	assert_int_equal(curl_client_create(
+				 &(struct curl_client_options){
+					 .connect_timeout_ms = CLIENT_CONNECT_TIMEOUT_MS,
+					 .resolver.look_up = find_two_addresses,
+				 },
+				 &own.client),
+	                 0);
+	for (int i = 0; i < 10; i++) {
+		struct http_call call = call_of(url);
+
+		call.method = "POST"; /* a new connection each */
+		assert_int_equal(call_in_task(&own, &call, 5000), HTTP_OK);
+		assert_string_equal(call.reply, "hello");
+		http_call_finish(&call);
+	}
+	executor_destroy(own.executor);
+	http_client_destroy(own.client);
+}
+
 static void a_malformed_url_is_a_protocol_error(void **state)
 {
 	static const char *const urls[] = {"",         "whole",          "ftp://127.0.0.1/",
@@ -297,6 +333,7 @@ int main(int argc, char **argv)
 		CASE(want_of_file_descriptors_is_fd_limit),
 		CASE(an_unknown_name_is_a_dns_failure),
 		CASE(a_name_is_looked_up),
+		CASE(the_next_address_is_tried),
 		CASE(a_malformed_url_is_a_protocol_error),
 	};
 #undef CASE
