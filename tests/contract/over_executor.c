@@ -12,6 +12,7 @@ int run_over_executor(int argc, char **argv, const struct CMUnitTest *cases, siz
 {
 	static struct CMUnitTest named[MOST_CASES];
 	static char names[MOST_CASES][LONGEST_NAME];
+	size_t chosen = 0;
 
 	if (argc != 2 || count > MOST_CASES) {
 		(void)fprintf(stderr, "usage: %s EXECUTOR\n", argv[0]);
@@ -19,13 +20,19 @@ int run_over_executor(int argc, char **argv, const struct CMUnitTest *cases, siz
 	}
 	executor_under_test = argv[1];
 	for (size_t i = 0; i < count; i++) {
-		if (snprintf(names[i], sizeof(names[i]), "%s: %s", argv[1], cases[i].name) >=
-		    LONGEST_NAME)
+		const char *only_on = cases[i].initial_state;
+
+		if (only_on && !strstr(only_on, argv[1]))
+			continue;
+		if (snprintf(names[chosen], sizeof(names[chosen]), "%s: %s", argv[1],
+		             cases[i].name) >= LONGEST_NAME)
 			return EXIT_FAILURE;
-		named[i] = cases[i];
-		named[i].name = names[i];
+		named[chosen] = cases[i];
+		named[chosen].name = names[chosen];
+		named[chosen].initial_state = NULL;
+		chosen++;
 	}
-	return _cmocka_run_group_tests(argv[1], named, count, NULL, NULL);
+	return _cmocka_run_group_tests(argv[1], named, chosen, NULL, NULL);
 }
 
 struct executor_options options_for(unsigned at_once)

@@ -301,8 +301,6 @@ static void deadline_ends_a_fork_that_waits_for_room(void **state)
 	struct executor *executor;
 
 	(void)state;
-	if (strcmp(executor_under_test, "pool") != 0)
-		skip();
 	options.max_tasks = 3;
 	options.when_full = WHEN_FULL_WAIT;
 	executor = start_executor_with(&options);
@@ -504,10 +502,6 @@ static void children_without_a_thread_end_as_refused(void **state)
 
 	(void)state;
 	assert_non_null(family);
-	if (strcmp(executor_under_test, "thread") != 0) {
-		free(family);
-		skip();
-	}
 	options.max_threads = 1 + 5;
 	executor = start_executor_with(&options);
 	*family = (struct family){.count = 500};
@@ -532,10 +526,6 @@ static void caller_runs_and_wait_lose_no_child(void **state)
 
 	(void)state;
 	assert_non_null(family);
-	if (strcmp(executor_under_test, "pool") != 0) {
-		free(family);
-		skip();
-	}
 	for (int i = 0; i < 2; i++) {
 		struct executor_options options = options_for(3);
 		struct executor *executor;
@@ -560,10 +550,6 @@ static void policies_hold_without_any_child_admitted(void **state)
 
 	(void)state;
 	assert_non_null(family);
-	if (strcmp(executor_under_test, "pool") != 0) {
-		free(family);
-		skip();
-	}
 	for (int i = 0; i < 2; i++) {
 		struct executor_options options = options_for(2);
 		struct executor *executor;
@@ -740,15 +726,15 @@ int main(int argc, char **argv)
 		cmocka_unit_test(join_returns_only_after_the_last_child),
 		cmocka_unit_test(deadline_cancels_children),
 		cmocka_unit_test(deadline_reaches_children_on_their_parents_thread),
-		cmocka_unit_test(deadline_ends_a_fork_that_waits_for_room),
+		cmocka_unit_test_prestate(deadline_ends_a_fork_that_waits_for_room, "pool"),
 		cmocka_unit_test(children_that_never_started_are_canceled),
 		cmocka_unit_test(cancelling_the_parent_cancels_the_children),
 		cmocka_unit_test(a_child_may_cancel_its_scope),
 		cmocka_unit_test(parents_that_fill_the_executor_complete),
 		cmocka_unit_test(a_full_executor_refuses_forks_and_runs_the_rest),
-		cmocka_unit_test(children_without_a_thread_end_as_refused),
-		cmocka_unit_test(caller_runs_and_wait_lose_no_child),
-		cmocka_unit_test(policies_hold_without_any_child_admitted),
+		cmocka_unit_test_prestate(children_without_a_thread_end_as_refused, "thread"),
+		cmocka_unit_test_prestate(caller_runs_and_wait_lose_no_child, "pool"),
+		cmocka_unit_test_prestate(policies_hold_without_any_child_admitted, "pool"),
 		cmocka_unit_test(a_big_scope_does_not_hold_up_a_small_one),
 		cmocka_unit_test(resizing_under_load_loses_nothing),
 	};

@@ -196,8 +196,6 @@ static void refuses_when_max_queued_or_max_threads_reached(void **state)
 	unsigned admitted = 0;
 
 	(void)state;
-	if (strcmp(executor_under_test, "coroutine") == 0)
-		skip();
 	options.max_threads = 2;
 	options.max_queued = 2;
 	executor = start_executor_with(&options);
@@ -648,7 +646,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(runs_every_submitted_task),
 		cmocka_unit_test(refuses_when_max_tasks_reached),
 		cmocka_unit_test(whoever_hears_of_an_end_can_submit_again),
-		cmocka_unit_test(refuses_when_max_queued_or_max_threads_reached),
+		cmocka_unit_test_prestate(refuses_when_max_queued_or_max_threads_reached,
+	                                  "pool, thread"),
 		cmocka_unit_test(a_task_cannot_submit_once_destroy_was_called),
 		cmocka_unit_test(executor_destroy_waits_for_live_tasks),
 		cmocka_unit_test(a_wake_before_park_is_kept_once),

@@ -107,7 +107,7 @@ static void ipv6_listens_in_brackets(void **state)
 
 	(void)state;
 	if (access("/proc/net/if_inet6", F_OK) != 0)
-		skip();
+		return; /* a kernel without IPv6 */
 	start_listening(&program, "[::1]:0", line);
 	assert_memory_equal(line, "listening http://[::1]:", 23);
 	assert_int_equal(kill(program.pid, SIGTERM), 0);
