@@ -45,18 +45,25 @@ void executor_init(struct executor *executor, const struct executor_ops *ops,
 void executor_admit_over_limit(struct executor *executor)
 {
 	atomic_fetch_add(&executor->live, 1);
-	atomic_fetch_add_explicit(&executor->submitted, 1, memory_order_relaxed);
 }
 
 int executor_admit(struct executor *executor)
 {
-	if (atomic_fetch_add(&executor->live, 1) >= executor->options.max_tasks) {
-		executor_release(executor);
-		atomic_fetch_add_explicit(&executor->refused, 1, memory_order_relaxed);
-		return -EAGAIN;
-	}
-	atomic_fetch_add_explicit(&executor->submitted, 1, memory_order_relaxed);
+	unsigned live = atomic_load(&executor->live);
+
+	do {
+		if (live >= executor->options.max_tasks)
+			return -EAGAIN;
+	} while (!atomic_compare_exchange_weak(&executor->live, &live, live + 1));
 	return 0;
+}
+
+void executor_count_answer(struct executor *executor, int error)
+{
+	if (error == 0)
+		atomic_fetch_add_explicit(&executor->submitted, 1, memory_order_relaxed);
+	else if (error == -EAGAIN)
+		atomic_fetch_add_explicit(&executor->refused, 1, memory_order_relaxed);
 }
 
 void executor_release(struct executor *executor)
@@ -67,6 +74,21 @@ void executor_release(struct executor *executor)
 	(void)before;
 }
 
+static int admit_and_submit(struct executor *executor, struct task *task)
+{
+	int error = executor_admit(executor);
+
+	if (error < 0)
+		return error;
+	task->executor = executor;
+	if (task->deadline.ns == 0)
+		task->deadline = DEADLINE_NEVER;
+	error = executor->ops->submit(executor, task);
+	if (error < 0)
+		executor_release(executor);
+	return error;
+}
+
 int executor_submit(struct executor *executor, struct task *task)
 {
 	int error;
@@ -74,18 +96,8 @@ int executor_submit(struct executor *executor, struct task *task)
 	assert(task->run && task->done && !task->scope);
 	if (atomic_load(&executor->closing))
 		return -ESHUTDOWN;
-	error = executor_admit(executor);
-	if (error < 0)
-		return error;
-	task->executor = executor;
-	if (task->deadline.ns == 0)
-		task->deadline = DEADLINE_NEVER;
-	error = executor->ops->submit(executor, task);
-	if (error < 0) {
-		atomic_fetch_sub_explicit(&executor->submitted, 1, memory_order_relaxed);
-		atomic_fetch_add_explicit(&executor->refused, 1, memory_order_relaxed);
-		executor_release(executor);
-	}
+	error = admit_and_submit(executor, task);
+	executor_count_answer(executor, error);
 	return error;
 }
 

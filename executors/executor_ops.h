@@ -82,6 +82,9 @@ int executor_admit(struct executor *executor);
 /** The same, whatever the limit: for a parent that runs a child in its own place. */
 void executor_admit_over_limit(struct executor *executor);
 
+/** Count a submit or fork that is answered with @error, for the statistics. Any thread. */
+void executor_count_answer(struct executor *executor, int error);
+
 /** One live task less. Any thread. */
 void executor_release(struct executor *executor);
 

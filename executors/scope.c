@@ -220,7 +220,10 @@ int scope_fork(struct scope *scope, struct task *child)
 		error = admit_when_full(scope, child);
 	if (error == 0)
 		append_child(scope, child);
-	return error > 0 ? 0 : error;
+	if (error > 0)
+		error = 0;
+	executor_count_answer(executor, error);
+	return error;
 }
 
 static void join_children(struct scope *scope)
