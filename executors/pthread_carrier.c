@@ -273,7 +273,7 @@ static void pthread_carrier_arm(struct carrier *base, struct carrier_fd *watch, 
 	}
 	polled->events = (short)events;
 	/* If this is a change while a batch is served: what was reported and is still wanted. */
-	polled->revents &= (short)(events | POLLERR | POLLHUP);
+	polled->revents = (short)(polled->revents & (int)(events | POLLERR | POLLHUP));
 }
 
 static int pthread_carrier_watch(struct carrier *base, struct carrier_fd *watch, uint32_t events)

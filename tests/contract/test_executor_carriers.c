@@ -157,8 +157,9 @@ static void pipe_ready(struct carrier_fd *watch, uint32_t events)
 
 static int open_watched_pipe(struct watched_pipe *pipe)
 {
-	int fds[2];
+	int fds[2] = {-1, -1};
 
+	*pipe = (struct watched_pipe){.watch.fd = -1, .write_fd = -1};
 	if (pipe2(fds, O_NONBLOCK | O_CLOEXEC) < 0)
 		return -errno;
 	*pipe = (struct watched_pipe){

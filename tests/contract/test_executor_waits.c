@@ -240,9 +240,9 @@ static int set_fd_limit(rlim_t limit, rlim_t *before)
 static int wait_without_descriptors(void *arg)
 {
 	struct starved starved = {.watch.ready = ignore_ready};
-	rlim_t before, own_limit;
+	rlim_t before = RLIM_INFINITY, own_limit;
 	int errors[TASKS] = {0};
-	int pipe[2];
+	int pipe[2] = {-1, -1};
 
 	(void)arg;
 	if (pipe2(pipe, O_CLOEXEC) < 0)
