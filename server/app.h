@@ -41,9 +41,9 @@ enum { APP_ERROR_BYTES = 400 };
 
 /**
  * Start everything @config asks for. Returns 0, or a negative errno with nothing left running
- * and one line in @error, without newline.
+ * and one line in @error_text, without newline.
  */
-int app_start(struct app *app, const struct config *config, char error[APP_ERROR_BYTES]);
+int app_start(struct app *app, const struct config *config, char error_text[APP_ERROR_BYTES]);
 
 /** Once a second: follow the CPU quota. */
 void app_tick(struct app *app);

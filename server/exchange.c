@@ -1,6 +1,6 @@
 #include "server/exchange.h"
 
-#include <errno.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,6 +133,9 @@ static void on_home(h2o_multithread_receiver_t *receiver, h2o_linklist_t *messag
 		struct exchange *exchange =
 			H2O_STRUCT_FROM_MEMBER(struct exchange, message.link, messages->next);
 
+		/* The analyzer does not see that the one before was unlinked, too.
+		 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
+		assert(exchange->message.link.prev == messages);
 		h2o_linklist_unlink(&exchange->message.link);
 		if (exchange->token != NULL)
 			answer(exchange, &exchange->response);
