@@ -14,13 +14,12 @@ static const int64_t grace_ns = 500 * INT64_C(1000000);
 
 /* In the request's pool: there for as long as the request is. */
 struct exchange_token {
-	struct exchange_set *set;
 	struct exchange *exchange; /* NULL once answered */
 	h2o_req_t *request;
 };
 
 struct exchange {
-	h2o_multithread_message_t message; /* first: what comes home is a pointer to it */
+	h2o_multithread_message_t message; /* what is sent home */
 	struct task task;
 	struct cancel cancel;
 	struct request request;
@@ -81,7 +80,7 @@ static void tie(struct exchange *exchange, h2o_req_t *request)
 
 	exchange->token =
 		h2o_mem_alloc_shared(&request->pool, sizeof(*exchange->token), on_request_dispose);
-	*exchange->token = (struct exchange_token){set, exchange, request};
+	*exchange->token = (struct exchange_token){exchange, request};
 	h2o_linklist_insert(&set->unanswered, &exchange->waiting);
 	disconnect_watch_add(&set->watch, &exchange->connection, h2o_socket_get_fd(socket));
 }
