@@ -161,27 +161,6 @@ static int socket_changed(CURL *easy, curl_socket_t fd, int what, void *arg, voi
 	return 0;
 }
 
-/*
- * A new socket may have the number of one that libcurl has closed without a word
- * because another address is tried; it then believes that to be watched already.
- * The kernel's watch went with the old socket.
- */
-static void renew_watch(struct curl_handle *handle, int fd)
-{
-	struct curl_group *group = handle->group;
-	struct socket_watch *watch = *find_watch(group, fd);
-	uint32_t events;
-	int error;
-
-	if (!watch)
-		return;
-	events = watch->watch.events;
-	(void)carrier_watch(group->carrier, &watch->watch, 0);
-	error = carrier_watch(group->carrier, &watch->watch, events);
-	if (error < 0)
-		note_unwatched(group, handle, error);
-}
-
 /* CURLOPT_OPENSOCKETFUNCTION. Only here is the errno of socket(2) seen: libcurl reports no more
  * than that it could not connect. */
 static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
@@ -191,13 +170,9 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_so
 	                address->protocol);
 
 	(void)purpose;
-	if (fd < 0) {
-		if (curl_failure_is_shortage(errno))
-			handle->shortage = errno;
-		return CURL_SOCKET_BAD;
-	}
-	renew_watch(handle, fd);
-	return fd;
+	if (fd < 0 && curl_failure_is_shortage(errno))
+		handle->shortage = errno;
+	return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 
 /* CURLOPT_CLOSESOCKETFUNCTION: also hears of connections that are closed while idle. */

@@ -132,6 +132,9 @@ void curl_handle_destroy(struct curl_handle *handle)
  * the '+' it would stay there for ever, one for each name ever called; with it,
  * it goes KEEP_ADDRESSES_S later. That is long because libcurl looks into the
  * cache again when it has to repeat a request on a new connection.
+ *
+ * 7.88 goes on to the next address when one refuses. After one that stays silent
+ * it forgets to start with the next, and the connect timeout ends the call.
  */
 static CURLcode set_addresses(struct curl_handle *handle, const struct curl_transfer *transfer)
 {

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "executors/scope.h"
 #include "server/slow_endpoint.h"
@@ -17,6 +18,7 @@ static const struct raw_reply replies[] = {
 	{.path = "/then-close", .bytes = ANSWER, .ending = RAW_CLOSE},
 	{.path = "/then-reset", .bytes = ANSWER, .ending = RAW_RESET},
 	{.path = "/then-more", .bytes = ANSWER "HTTP/1.1 666 Smuggled\r\n\r\n"},
+	{.path = "/hold"},
 	{.path = "/never", .ending = RAW_CLOSE},
 	{.path = NULL},
 };
@@ -154,6 +156,56 @@ static void a_body_is_sent_as_it_is(void **state)
 	assert_memory_equal(sent + 4, body, sizeof(body));
 }
 
+struct cpu_use {
+	struct http_client *client;
+	const char *close_url, *hold_url;
+	int64_t idle_ms, waiting_ms;
+};
+
+static int64_t cpu_ms(void)
+{
+	struct timespec used;
+
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return used.tv_sec * 1000 + used.tv_nsec / 1000000;
+}
+
+static int idle_and_wait(void *arg)
+{
+	struct cpu_use *use = arg;
+	struct http_call call = {.url = use->close_url, .max_reply_bytes = 100};
+	enum http_failure failure;
+	int64_t before_ms;
+
+	failure = http_call(use->client, &call, deadline_in_ms(5000));
+	http_call_finish(&call);
+	before_ms = cpu_ms();
+	(void)task_sleep_until(deadline_in_ms(500));
+	use->idle_ms = cpu_ms() - before_ms;
+
+	call.url = use->hold_url;
+	before_ms = cpu_ms();
+	(void)http_call(use->client, &call, deadline_in_ms(500));
+	use->waiting_ms = cpu_ms() - before_ms;
+	return (int)failure;
+}
+
+/* Sockets that are ready, and watched although nobody acts on it, burn a core. */
+static void neither_idling_nor_waiting_takes_cpu(void **state)
+{
+	struct client_fixture *fixture = *state;
+	char close_url[64];
+	struct cpu_use use = {.client = fixture->client, .close_url = close_url};
+
+	assert_in_range(
+		snprintf(close_url, sizeof(close_url), "%s", url_of(fixture, "/then-close")), 1,
+		sizeof(close_url) - 1);
+	use.hold_url = url_of(fixture, "/hold");
+	assert_int_equal(run_in_task(fixture->executor, idle_and_wait, &use), HTTP_OK);
+	assert_in_range(use.idle_ms, 0, 100);
+	assert_in_range(use.waiting_ms, 0, 100);
+}
+
 struct child_call {
 	struct task task;
 	struct http_client *client;
@@ -260,6 +312,7 @@ int main(int argc, char **argv)
 		CASE(a_post_is_never_sent_twice),
 		CASE(a_request_is_plain),
 		CASE(a_body_is_sent_as_it_is),
+		CASE(neither_idling_nor_waiting_takes_cpu),
 		CASE(calls_go_out_at_once),
 		cmocka_unit_test_prestate_setup_teardown(
 			a_second_burst_finds_the_connections_of_the_first, setup, client_teardown,

@@ -269,14 +269,14 @@ static void a_name_is_looked_up(void **state)
 	}
 }
 
-/* Nobody listens at the first of these. */
+/* The server is at the second; nobody listens at the first. */
 static void find_two_addresses(const char *host, struct resolver_answer *answer)
 {
 	(void)host;
 	*answer = (struct resolver_answer){.addresses = "127.0.0.2,127.0.0.1"};
 }
 
-static void the_next_address_is_tried(void **state)
+static void the_next_address_is_tried_when_one_refuses(void **state)
 {
 	struct client_fixture own = *(struct client_fixture *)*state;
 	char url[64];
@@ -333,7 +333,7 @@ int main(int argc, char **argv)
 		CASE(want_of_file_descriptors_is_fd_limit),
 		CASE(an_unknown_name_is_a_dns_failure),
 		CASE(a_name_is_looked_up),
-		CASE(the_next_address_is_tried),
+		CASE(the_next_address_is_tried_when_one_refuses),
 		CASE(a_malformed_url_is_a_protocol_error),
 	};
 #undef CASE
