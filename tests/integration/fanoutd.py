@@ -33,8 +33,18 @@ class Reply:
 class Server:
     """A running fanoutd, on free ports."""
 
-    def __init__(self, *flags, env=None, executor=EXECUTOR, max_fds=None, slow_listen="127.0.0.1:0"):
-        command = [PROGRAM, "--listen", "127.0.0.1:0", "--executor", executor]
+    def __init__(
+        self,
+        *flags,
+        env=None,
+        executor=EXECUTOR,
+        max_fds=None,
+        host="127.0.0.1",
+        slow_listen="127.0.0.1:0",
+    ):
+        self.host = host
+        listen = f"[{host}]:0" if ":" in host else f"{host}:0"
+        command = [PROGRAM, "--listen", listen, "--executor", executor]
         if slow_listen:
             command += ["--slow-listen", slow_listen]
         self.log = tempfile.TemporaryFile("w+")
@@ -88,13 +98,15 @@ class Server:
         watchdog.start()
         line = self.process.stdout.readline()
         watchdog.cancel()
-        match = re.fullmatch(rf"listening http://127\.0\.0\.1:(\d+) \({what}\)\n", line)
+        match = re.fullmatch(rf"listening http://(?:127\.0\.0\.1|\[::1\]):(\d+) \({what}\)\n", line)
         if not match:
             raise AssertionError(f"expected a {what} line, got {line!r}\n{self.log_text()}")
         return int(match[1])
 
     def request(self, method, path, body=None, headers=None, port=None, timeout=60):
-        connection = http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=timeout)
+        connection = http.client.HTTPConnection(
+            "127.0.0.1" if port else self.host, port or self.port, timeout=timeout
+        )
         try:
             connection.request(method, path, body, headers or {})
             response = connection.getresponse()
@@ -109,7 +121,7 @@ class Server:
         return self.get("/stats", port=self.slow_port).json()
 
     def connect(self, timeout=30):
-        return socket.create_connection(("127.0.0.1", self.port), timeout=timeout)
+        return socket.create_connection((self.host, self.port), timeout=timeout)
 
     def raw(self, request, timeout=30):
         """Send bytes, and read until the server closes the connection."""

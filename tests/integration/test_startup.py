@@ -98,10 +98,12 @@ class Startup(unittest.TestCase):
             self.assertEqual((answer["ok"], answer["errors"]), (0, {"connect": 5}))
 
     def test_listens_on_ipv6(self):
-        if not socket.has_ipv6:
-            self.skipTest("no IPv6")
-        result = run_to_end("--listen", "[::1]:0", "--slow-listen", "192.0.2.1:0")
-        self.assertIn("192.0.2.1", result.stderr)
+        try:
+            socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+        except OSError:
+            self.skipTest("no IPv6 here")
+        with Server(host="::1") as server:
+            self.assertEqual(server.get("/fanout?n=2&delay_ms=0").json()["ok"], 2)
 
 
 class Metrics(unittest.TestCase):
