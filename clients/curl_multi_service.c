@@ -220,9 +220,8 @@ static struct curl_multi_service *find_or_add_service(struct carrier *carrier, c
 	return service;
 }
 
-void curl_multi_service_start(struct carrier *carrier, void *arg)
+static void start(struct carrier *carrier, struct curl_transfer *transfer)
 {
-	struct curl_transfer *transfer = arg;
 	struct curl_multi_service *service = find_or_add_service(carrier, transfer->client);
 	struct curl_handle *handle =
 		service ? take_handle(service, transfer->connect_timeout_ms) : NULL;
@@ -249,16 +248,21 @@ void curl_multi_service_start(struct carrier *carrier, void *arg)
 	finish_transfer(transfer);
 }
 
-void curl_multi_service_remove(struct carrier *carrier, void *arg)
+void curl_multi_service_start(struct carrier *carrier, void *transfer)
 {
-	struct curl_transfer *transfer = arg;
-	struct curl_handle *handle = transfer->handle;
+	start(carrier, transfer);
+}
 
+void curl_multi_service_remove(struct carrier *carrier, void *transfer)
+{
+	struct curl_handle *handle = ((struct curl_transfer *)transfer)->handle;
+
+	(void)carrier;
 	if (!handle)
 		return;
-	transfer->handle = NULL;
+	handle->transfer->handle = NULL;
 	take_out_of_group(handle->group->arg, handle);
-	(void)carrier;
+	/* What was cut short is not used again. */
 	(void)curl_handle_release(handle, CURLE_ABORTED_BY_CALLBACK);
 	curl_handle_destroy(handle);
 }

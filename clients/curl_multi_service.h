@@ -10,14 +10,13 @@ struct carrier;
  * easy handles. It comes with the first call there, shrinks when there have been
  * none for a while, and goes with the carrier.
  *
- * The two calls below run on the carrier: pass them to carrier_call().
+ * The two calls below are for carrier_call(); @transfer is a struct curl_transfer.
  */
 
-/** @transfer, a struct curl_transfer, is filled in but for its last part; it may be @done on
- * return. */
-void curl_multi_service_start(struct carrier *carrier, void *transfer);
+/** @transfer is filled in but for its last part. It may be done on return. */
+void curl_multi_service_start(struct carrier *carrier, void *arg);
 
-/** Afterwards nothing refers to @transfer. Does nothing to one that has ended. */
-void curl_multi_service_remove(struct carrier *carrier, void *transfer);
+/** Afterwards nothing refers to @arg, likewise. Does nothing to one that is done. */
+void curl_multi_service_remove(struct carrier *carrier, void *arg);
 
 #endif
