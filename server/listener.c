@@ -10,15 +10,14 @@
 static int bind_and_listen(int fd, const struct addrinfo *address, int backlog, uint16_t *out_port)
 {
 	const int on = 1;
-	struct sockaddr_storage bound;
+	struct sockaddr_in6 bound = {0}; /* the port has the same place in both families */
 	socklen_t bound_len = sizeof(bound);
 
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
 	    bind(fd, address->ai_addr, address->ai_addrlen) != 0 || listen(fd, backlog) != 0 ||
 	    getsockname(fd, (struct sockaddr *)&bound, &bound_len) != 0)
 		return -errno;
-	*out_port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
-	                                              : ((struct sockaddr_in *)&bound)->sin_port);
+	*out_port = ntohs(bound.sin6_port);
 	return 0;
 }
 

@@ -32,9 +32,9 @@ static void earlier_takes_the_smaller(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(saturates_instead_of_wrapping),
-	        cmocka_unit_test(remaining_is_never_negative),
-	        cmocka_unit_test(earlier_takes_the_smaller),
+		cmocka_unit_test(saturates_instead_of_wrapping),
+		cmocka_unit_test(remaining_is_never_negative),
+		cmocka_unit_test(earlier_takes_the_smaller),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
