@@ -14,9 +14,9 @@ struct carrier;
  */
 
 /** @transfer is filled in but for its last part. It may be done on return. */
-void curl_multi_service_start(struct carrier *carrier, void *arg);
+void curl_multi_service_start(struct carrier *carrier, void *transfer);
 
-/** Afterwards nothing refers to @arg, likewise. Does nothing to one that is done. */
-void curl_multi_service_remove(struct carrier *carrier, void *arg);
+/** Afterwards nothing refers to @transfer. Does nothing to one that is done. */
+void curl_multi_service_remove(struct carrier *carrier, void *transfer);
 
 #endif
