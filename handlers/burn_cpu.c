@@ -23,8 +23,10 @@ void burn_cpu(uint64_t us)
 
 	if (__builtin_add_overflow(thread_cpu_ns(), (int64_t)(us * 1000), &end_ns))
 		return;
-	/* Nothing in here may change the thread, whose clock this is. */
-	while (thread_cpu_ns() < end_ns && task_cancel_reason() == CANCEL_NONE) {
+	/* Nothing in here may change the thread, whose clock this is. The deadline is looked at
+	 * too: a parent that runs this child in its own place cannot cancel it meanwhile. */
+	while (thread_cpu_ns() < end_ns && task_cancel_reason() == CANCEL_NONE &&
+	       deadline_remaining_ns(task_deadline()) > 0) {
 		for (int i = 0; i < STEPS_BETWEEN_LOOKS; i++) {
 			x ^= x << 13;
 			x ^= x >> 7;

@@ -1,5 +1,6 @@
 #include <assert.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "handlers/fanout_summary.h"
 #include "tests/unit/fanout_fixture.h"
@@ -101,6 +102,30 @@ static void the_options_admit_executor_and_cpu_us(void **state)
 	expect_problem(400, "executor", "executor must be pool or thread");
 }
 
+static int64_t process_cpu_ms(void)
+{
+	struct timespec now;
+
+	assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now), 0);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* One thread: the parent runs the child itself, and nobody is there to cancel it. */
+static void burning_ends_at_the_deadline(void **state)
+{
+	struct fanout_options options;
+	int64_t before_ms = process_cpu_ms();
+
+	(void)state;
+	script_by(&(struct scripted_options){0});
+	options = plain_options();
+	options.experiments = true;
+	handle_with(options);
+	run_on("pool", 1, 100);
+	get("n=1&cpu_us=1000000&deadline_ms=20");
+	assert_true(process_cpu_ms() - before_ms < 900);
+}
+
 static void what_does_not_fit_in_memory_is_refused(void **state)
 {
 	struct fanout_options options;
@@ -149,6 +174,7 @@ int main(void)
 		TEST(the_delay_is_added_to_the_upstream),
 		TEST(bad_parameters_are_named),
 		TEST(the_options_admit_executor_and_cpu_us),
+		TEST(burning_ends_at_the_deadline),
 		TEST(what_does_not_fit_in_memory_is_refused),
 		TEST(an_answer_that_does_not_fit_in_memory_is_refused),
 	};
