@@ -14,6 +14,7 @@ struct waiting_child {
 	struct task task;
 	struct latch latch;
 	atomic_uint *ended;
+	atomic_bool has_started;
 	int fork_error, error;
 	enum cancel_reason reason;
 	struct deadline deadline;
@@ -23,6 +24,7 @@ static int wait_for_latch(struct task *task)
 {
 	struct waiting_child *child = (struct waiting_child *)task;
 
+	atomic_store(&child->has_started, true);
 	child->deadline = task_deadline();
 	child->error = latch_wait(&child->latch, DEADLINE_NEVER);
 	child->reason = task_cancel_reason();
@@ -46,6 +48,7 @@ struct waiting_family {
 	struct deadline deadline;
 	unsigned max_parallel;
 	bool cancels;
+	bool starts_each; /* before the next is forked, so that its parent cannot run it */
 	int fork_error_after;
 };
 
@@ -63,6 +66,8 @@ static int fork_waiting_family(void *arg)
 
 		waiting_child_init(child, &family->ended);
 		child->fork_error = scope_fork(&scope, &child->task);
+		while (family->starts_each && child->fork_error == 0 && !child->has_started)
+			(void)task_park(deadline_in_ms(1));
 	}
 	if (family->cancels) {
 		scope_cancel(&scope, CANCEL_SIBLING_DONE);
@@ -123,7 +128,7 @@ static void deadline_reaches_children_on_their_parents_thread(void **state)
 static void deadline_ends_a_fork_that_waits_for_room(void **state)
 {
 	struct executor_options options = options_for(3);
-	struct waiting_family family = {.deadline = deadline_in_ms(30), .max_parallel = 2};
+	struct waiting_family family = {.deadline = deadline_in_ms(30), .starts_each = true};
 	struct executor *executor;
 
 	(void)state;

@@ -1,11 +1,17 @@
 #include <errno.h>
-#include <stdatomic.h>
-#include <string.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include "executors/carrier.h"
 #include "executors/executor.h"
+#include "executors/latch.h"
 #include "tests/contract/over_executor.h"
 
 /* Parking and waking: permits, deadlines, cancellation. */
+
+enum { WAKES = 100 };
 
 static struct deadline far_away(void)
 {
@@ -184,6 +190,111 @@ static void cancel_before_start_is_seen(void **state)
 	cancelled_finish(&cancelled);
 }
 
+static void *arrive_from_outside(void *arg)
+{
+	latch_arrive(arg);
+	return NULL;
+}
+
+static int wait_for_a_foreign_thread(void *arg)
+{
+	int *errors = arg;
+
+	for (int i = 0; i < WAKES; i++) {
+		struct latch latch; /* on this stack, and gone as soon as it has opened */
+		pthread_t thread;
+
+		latch_init(&latch, 1);
+		errors[i] = pthread_create(&thread, NULL, arrive_from_outside, &latch);
+		if (errors[i] == 0)
+			errors[i] = latch_wait(&latch, far_away());
+		latch_finish(&latch);
+		(void)pthread_join(thread, NULL);
+	}
+	return 0;
+}
+
+static void a_foreign_thread_wakes_a_task(void **state)
+{
+	struct executor *executor = start_executor(1);
+	int errors[WAKES];
+
+	(void)state;
+	(void)run_in_task(executor, wait_for_a_foreign_thread, errors);
+	executor_destroy(executor);
+	for (int i = 0; i < WAKES; i++)
+		assert_int_equal(errors[i], 0);
+}
+
+/* With an fd watched, a park needs a descriptor to be woken through: here there is none left. */
+static void ignore_ready(struct carrier_fd *watch, uint32_t events)
+{
+	(void)watch;
+	(void)events;
+}
+
+struct starved {
+	struct carrier_fd watch;
+	int error;
+};
+
+static void watch_quiet_pipe(struct carrier *carrier, void *arg)
+{
+	struct starved *starved = arg;
+
+	starved->error = carrier_watch(carrier, &starved->watch, EPOLLIN);
+}
+
+static void unwatch_quiet_pipe(struct carrier *carrier, void *arg)
+{
+	(void)carrier_watch(carrier, &((struct starved *)arg)->watch, 0);
+}
+
+static int set_fd_limit(rlim_t limit, rlim_t *before)
+{
+	struct rlimit limits;
+
+	if (getrlimit(RLIMIT_NOFILE, &limits) < 0)
+		return -errno;
+	*before = limits.rlim_cur;
+	limits.rlim_cur = limit;
+	return setrlimit(RLIMIT_NOFILE, &limits) < 0 ? -errno : 0;
+}
+
+static int wait_without_descriptors(void *arg)
+{
+	struct starved starved = {.watch.ready = ignore_ready};
+	rlim_t before = RLIM_INFINITY, own_limit;
+	int errors[WAKES] = {0};
+	int pipe[2] = {-1, -1};
+
+	(void)arg;
+	if (pipe2(pipe, O_CLOEXEC) < 0)
+		return -errno;
+	starved.watch.fd = pipe[0];
+	carrier_call(watch_quiet_pipe, &starved);
+	starved.error |= set_fd_limit((rlim_t)pipe[1] + 1, &before);
+	(void)wait_for_a_foreign_thread(errors);
+	if (task_park(deadline_in_ms(15)) != -ETIMEDOUT)
+		starved.error = -EPROTO;
+	starved.error |= set_fd_limit(before, &own_limit);
+	carrier_call(unwatch_quiet_pipe, &starved);
+	(void)close(pipe[0]);
+	(void)close(pipe[1]);
+	for (int i = 0; i < WAKES; i++)
+		starved.error |= errors[i];
+	return starved.error;
+}
+
+static void a_wake_arrives_without_a_free_descriptor(void **state)
+{
+	struct executor *executor = start_executor(1);
+
+	(void)state;
+	assert_int_equal(run_in_task(executor, wait_without_descriptors, NULL), 0);
+	executor_destroy(executor);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +303,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(sleep_lasts_at_least_as_long_as_asked),
 		cmocka_unit_test(cancel_ends_every_park_but_a_masked_one),
 		cmocka_unit_test(cancel_before_start_is_seen),
+		cmocka_unit_test(a_foreign_thread_wakes_a_task),
+		cmocka_unit_test(a_wake_arrives_without_a_free_descriptor),
 	};
 
 	return run_over_executor(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

@@ -285,6 +285,27 @@ static void executor_destroy_waits_for_live_tasks(void **state)
 	countdown_finish(&over);
 }
 
+static int sleep_for_a_while(struct task *task)
+{
+	struct held *held = (struct held *)task;
+
+	held->error = task_sleep_until(deadline_in_ms(20));
+	return 0;
+}
+
+/* Threads that have nothing to do must hear of its end, too. */
+static void executor_destroy_waits_for_a_sleeping_task(void **state)
+{
+	struct executor *executor = start_executor(4);
+	struct held sleeper = {.task = {.run = sleep_for_a_while, .done = ignore_done}};
+
+	(void)state;
+	sleeper.error = 1;
+	assert_int_equal(executor_submit(executor, &sleeper.task), 0);
+	executor_destroy(executor);
+	assert_int_equal(sleeper.error, 0);
+}
+
 static void cancel_after_return_is_harmless(void **state)
 {
 	struct executor *executor = start_executor(1);
@@ -478,6 +499,7 @@ int main(int argc, char **argv)
 	                                  "pool, thread"),
 		cmocka_unit_test(a_task_cannot_submit_once_destroy_was_called),
 		cmocka_unit_test(executor_destroy_waits_for_live_tasks),
+		cmocka_unit_test(executor_destroy_waits_for_a_sleeping_task),
 		cmocka_unit_test(cancel_after_return_is_harmless),
 		cmocka_unit_test(a_task_knows_its_deadline_and_executor),
 		cmocka_unit_test(errno_is_the_tasks_own),

@@ -1,11 +1,7 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
-#include "executors/carrier.h"
 #include "executors/latch.h"
 #include "executors/mutex.h"
 #include "executors/scope.h"
@@ -164,111 +160,6 @@ static void a_latch_times_out_and_can_be_waited_for_again(void **state)
 	assert_int_equal(errors[0], -ETIMEDOUT);
 	assert_int_equal(errors[1], -ETIMEDOUT);
 	assert_int_equal(errors[2], 0);
-}
-
-static void *arrive_from_outside(void *arg)
-{
-	latch_arrive(arg);
-	return NULL;
-}
-
-static int wait_for_a_foreign_thread(void *arg)
-{
-	int *errors = arg;
-
-	for (int i = 0; i < TASKS; i++) {
-		struct latch latch; /* on this stack, and gone as soon as it has opened */
-		pthread_t thread;
-
-		latch_init(&latch, 1);
-		errors[i] = pthread_create(&thread, NULL, arrive_from_outside, &latch);
-		if (errors[i] == 0)
-			errors[i] = latch_wait(&latch, far_away());
-		latch_finish(&latch);
-		(void)pthread_join(thread, NULL);
-	}
-	return 0;
-}
-
-static void a_foreign_thread_wakes_a_task(void **state)
-{
-	struct executor *executor = start_executor(1);
-	int errors[TASKS];
-
-	(void)state;
-	(void)run_in_task(executor, wait_for_a_foreign_thread, errors);
-	executor_destroy(executor);
-	for (int i = 0; i < TASKS; i++)
-		assert_int_equal(errors[i], 0);
-}
-
-/* With an fd watched, a park needs a descriptor to be woken through: here there is none left. */
-static void ignore_ready(struct carrier_fd *watch, uint32_t events)
-{
-	(void)watch;
-	(void)events;
-}
-
-struct starved {
-	struct carrier_fd watch;
-	int error;
-};
-
-static void watch_quiet_pipe(struct carrier *carrier, void *arg)
-{
-	struct starved *starved = arg;
-
-	starved->error = carrier_watch(carrier, &starved->watch, EPOLLIN);
-}
-
-static void unwatch_quiet_pipe(struct carrier *carrier, void *arg)
-{
-	(void)carrier_watch(carrier, &((struct starved *)arg)->watch, 0);
-}
-
-static int set_fd_limit(rlim_t limit, rlim_t *before)
-{
-	struct rlimit limits;
-
-	if (getrlimit(RLIMIT_NOFILE, &limits) < 0)
-		return -errno;
-	*before = limits.rlim_cur;
-	limits.rlim_cur = limit;
-	return setrlimit(RLIMIT_NOFILE, &limits) < 0 ? -errno : 0;
-}
-
-static int wait_without_descriptors(void *arg)
-{
-	struct starved starved = {.watch.ready = ignore_ready};
-	rlim_t before = RLIM_INFINITY, own_limit;
-	int errors[TASKS] = {0};
-	int pipe[2] = {-1, -1};
-
-	(void)arg;
-	if (pipe2(pipe, O_CLOEXEC) < 0)
-		return -errno;
-	starved.watch.fd = pipe[0];
-	carrier_call(watch_quiet_pipe, &starved);
-	starved.error |= set_fd_limit((rlim_t)pipe[1] + 1, &before);
-	(void)wait_for_a_foreign_thread(errors);
-	if (task_park(deadline_in_ms(15)) != -ETIMEDOUT)
-		starved.error = -EPROTO;
-	starved.error |= set_fd_limit(before, &own_limit);
-	carrier_call(unwatch_quiet_pipe, &starved);
-	(void)close(pipe[0]);
-	(void)close(pipe[1]);
-	for (int i = 0; i < TASKS; i++)
-		starved.error |= errors[i];
-	return starved.error;
-}
-
-static void a_wake_arrives_without_a_free_descriptor(void **state)
-{
-	struct executor *executor = start_executor(1);
-
-	(void)state;
-	assert_int_equal(run_in_task(executor, wait_without_descriptors, NULL), 0);
-	executor_destroy(executor);
 }
 
 static void prepare_mutex(struct crowd *crowd)
@@ -544,8 +435,6 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_latch_opens_after_the_last_arrival),
 		cmocka_unit_test(a_latch_times_out_and_can_be_waited_for_again),
-		cmocka_unit_test(a_foreign_thread_wakes_a_task),
-		cmocka_unit_test(a_wake_arrives_without_a_free_descriptor),
 		cmocka_unit_test(a_mutex_is_held_by_one_task_at_a_time),
 		cmocka_unit_test(a_mutex_is_handed_over_in_order),
 		cmocka_unit_test(a_mutex_is_not_waited_for_beyond_the_deadline),
