@@ -20,7 +20,7 @@ enum http_failure {
 	HTTP_RESET,
 	HTTP_TOO_LARGE,
 	HTTP_CANCELED,
-	HTTP_FD_LIMIT,
+	HTTP_FD_LIMIT, /* this process or system is out of file descriptors, or of memory */
 	HTTP_NO_PERMIT,
 	HTTP_PROTOCOL,
 	HTTP_DNS,
