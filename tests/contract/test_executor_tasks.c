@@ -187,6 +187,38 @@ static void whoever_hears_of_an_end_can_submit_again(void **state)
 	assert_int_equal(runs, 300);
 }
 
+/* The second of two comes when the thread has just looked for one and found none. */
+static void a_submit_just_before_a_thread_sleeps_is_not_lost(void **state)
+{
+	struct executor *executor = start_executor(1);
+	atomic_uint runs = 0;
+
+	(void)state;
+	for (int i = 0; i < 5 * MANY; i++) {
+		struct counted pair[2];
+		struct countdown over;
+		int64_t second_ns;
+
+		countdown_init(&over, 2);
+		for (int k = 0; k < 2; k++)
+			pair[k] = (struct counted){
+				.task = {.run = counted_run, .done = counted_done},
+				.runs = &runs,
+				.over = &over,
+			};
+		assert_int_equal(executor_submit(executor, &pair[0].task), 0);
+		/* The moment to hit is short, and another on each machine. */
+		second_ns = deadline_now_ns() + i * 37 % 40000;
+		while (deadline_now_ns() < second_ns)
+			continue;
+		assert_int_equal(executor_submit(executor, &pair[1].task), 0);
+		countdown_wait(&over);
+		countdown_finish(&over);
+	}
+	executor_destroy(executor);
+	assert_int_equal(runs, 10 * MANY);
+}
+
 static void refuses_when_max_queued_or_max_threads_reached(void **state)
 {
 	struct executor_options options = options_for(2);
@@ -495,6 +527,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(runs_every_submitted_task),
 		cmocka_unit_test(refuses_when_max_tasks_reached),
 		cmocka_unit_test(whoever_hears_of_an_end_can_submit_again),
+		cmocka_unit_test_prestate(a_submit_just_before_a_thread_sleeps_is_not_lost,
+	                                  "coroutine, pool"),
 		cmocka_unit_test_prestate(refuses_when_max_queued_or_max_threads_reached,
 	                                  "pool, thread"),
 		cmocka_unit_test(a_task_cannot_submit_once_destroy_was_called),
