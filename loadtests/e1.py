@@ -124,7 +124,7 @@ def machine():
                 break
     with open("/proc/sys/net/core/somaxconn") as limit:
         somaxconn = int(limit.read())
-    return {"cpu": model, "cores": len(os.sched_getaffinity(0)), "kernel": platform.release(),
+    return {"cpu": model, "cores": len(os.sched_getaffinity(0)), "kernel": platform.release().split("-")[0],
             "somaxconn": somaxconn}
 
 
