@@ -140,7 +140,7 @@ static int socket_changed(CURL *easy, curl_socket_t fd, int what, void *arg, voi
 {
 	struct curl_group *group = arg;
 	struct socket_watch *watch = assigned;
-	struct curl_handle *handle;
+	struct curl_handle *handle = NULL;
 	int error = -ENOMEM;
 
 	if (what == CURL_POLL_REMOVE) {
@@ -155,8 +155,10 @@ static int socket_changed(CURL *easy, curl_socket_t fd, int what, void *arg, voi
 	if (watch)
 		error = watch_socket(group, watch, what);
 	if (error < 0) {
+		/* libcurl may have handles of its own, which have no owner here. */
 		(void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, &handle);
-		note_unwatched(group, handle, error);
+		if (handle)
+			note_unwatched(group, handle, error);
 	}
 	return 0;
 }
@@ -316,4 +318,5 @@ void curl_group_remove(struct curl_group *group, struct curl_handle *handle)
 	 * easy handle, and fails at the sixth, unless it is reset. A repetition closes one. */
 	if (group->closed != handle->closed_before)
 		handle->needs_reset = true;
+	arm_timer(group);
 }

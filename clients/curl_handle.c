@@ -35,7 +35,7 @@ static bool make_room(struct curl_handle *handle, size_t needed)
 	if (!call->reply)
 		(void)curl_easy_getinfo(handle->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T,
 		                        &announced);
-	if (announced >= 0 && (size_t)announced < call->max_reply_bytes)
+	if (announced >= 0 && (size_t)announced <= call->max_reply_bytes)
 		capacity = (size_t)announced + 1;
 	if (capacity < SMALLEST_REPLY_BUFFER)
 		capacity = SMALLEST_REPLY_BUFFER;

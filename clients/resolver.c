@@ -5,13 +5,13 @@
 #include <errno.h>
 #include <netdb.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clients/url_host.h"
 #include "executors/task.h"
+#include "executors/thread_start.h"
 
 enum { BUCKETS = 256 };
 
@@ -132,18 +132,13 @@ static void *look_up_names(void *arg)
 
 static int start_thread_locked(struct resolver *resolver)
 {
-	sigset_t all, before;
 	int error;
 
 	if (resolver->started)
 		return 0;
-	/* Signals are for the thread that main() has chosen. */
-	sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&resolver->thread, NULL, look_up_names, resolver);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (error)
-		return -EAGAIN;
+	error = thread_start(&resolver->thread, 0, look_up_names, resolver);
+	if (error < 0)
+		return error;
 	(void)pthread_setname_np(resolver->thread, "resolver");
 	resolver->started = true;
 	return 0;

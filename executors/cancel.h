@@ -57,7 +57,10 @@ static inline enum cancel_reason cancel_reason(const struct cancel *cancel)
 	return (enum cancel_reason)atomic_load_explicit(&cancel->reason, memory_order_acquire);
 }
 
-/** Put @watch on the list; it is notified before this returns if the token has fired. */
+/**
+ * Put @watch on the list; it is notified before this returns if the token has fired. Newest first:
+ * a scope's token hears of the firing before the task that opened it is woken.
+ */
 void cancel_watch_add(struct cancel *cancel, struct cancel_watch *watch);
 void cancel_watch_add_locked(struct cancel *cancel, struct cancel_watch *watch);
 

@@ -78,12 +78,12 @@ void carrier_fire_timers(struct carrier *carrier, int64_t now_ns)
 	/* Bounded by the count at the start: one that is set again and again does not keep us. */
 	for (unsigned left = carrier->timers.count; left > 0; left--) {
 		struct timer *first = timer_heap_first(&carrier->timers);
-		struct carrier_timer *timer =
-			(struct carrier_timer *)((char *)first -
-		                                 offsetof(struct carrier_timer, timer));
+		struct carrier_timer *timer;
 
 		if (!first || first->when_ns > now_ns)
 			return;
+		timer = (struct carrier_timer *)((char *)first -
+		                                 offsetof(struct carrier_timer, timer));
 		timer_heap_remove(&carrier->timers, first);
 		timer->fire(timer);
 	}

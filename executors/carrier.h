@@ -53,7 +53,7 @@ struct carrier *carrier_current(void);
 
 /**
  * Run fn(carrier, arg) on the calling task's carrier and return when it has returned. It may
- * call everything below, and task_wake(); it must not wait.
+ * call everything below, and task_wake(); it must not wait, nor ask for the current task.
  *
  * Task only. May come back on another pthread.
  */

@@ -71,7 +71,6 @@ void executor_release(struct executor *executor)
 	unsigned before = atomic_fetch_sub(&executor->live, 1);
 
 	assert(before > 0);
-	(void)before;
 }
 
 static int admit_and_submit(struct executor *executor, struct task *task)

@@ -19,6 +19,8 @@
  */
 struct executor;
 
+#define EXECUTOR_CARRIERS_MAX 256
+
 /** What a fork does when max_tasks is reached. Submitting from outside always refuses. */
 enum when_full {
 	WHEN_FULL_REJECT,      /* the fork fails with -EAGAIN */
@@ -27,7 +29,8 @@ enum when_full {
 };
 
 struct executor_options {
-	unsigned threads;         /* carriers or pool threads, at least 1; "thread" ignores it */
+	unsigned threads;         /* pool threads, or carriers (at most EXECUTOR_CARRIERS_MAX), at
+	                             least 1; "thread" ignores it */
 	unsigned max_tasks;       /* admitted and not yet finished, at least 1 */
 	unsigned max_threads;     /* "thread" only: pthreads at once, at least 1 */
 	unsigned max_queued;      /* "pool" only: root tasks waiting for a thread, at least 1 */
@@ -78,8 +81,8 @@ int executor_submit(struct executor *executor, struct task *task);
  * Change the number of carriers to @carriers, at least 1. A surplus carrier ends
  * with its last started task. Executors without carriers ignore it.
  *
- * One thread at a time, not from a task. Returns 0, -ENOMEM, -EAGAIN or -EMFILE: fewer
- * carriers than asked for are running; call again later.
+ * One thread at a time, not from a task. Returns 0; -EINVAL over EXECUTOR_CARRIERS_MAX; -ENOMEM,
+ * -EAGAIN or -EMFILE: fewer carriers than asked for are running, call again later.
  */
 int executor_resize(struct executor *executor, unsigned carriers);
 
@@ -87,8 +90,8 @@ int executor_resize(struct executor *executor, unsigned carriers);
 void executor_stats(struct executor *executor, struct executor_stats *out);
 
 /**
- * Refuse new tasks, wait for the admitted ones to return, free everything.
- * Not from a task. NULL is ignored.
+ * Refuse new tasks, wait for the admitted ones to return, free everything. No executor_submit()
+ * may be under way on a thread that is not the executor's own. Not from a task. NULL is ignored.
  */
 void executor_destroy(struct executor *executor);
 

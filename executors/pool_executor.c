@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "executors/executor_ops.h"
 #include "executors/pthread_carrier.h"
@@ -48,10 +49,22 @@ static bool is_over(struct pool_executor *pool)
 	return atomic_load(&pool->executor.closing) && atomic_load(&pool->executor.live) == 0;
 }
 
-/* Wait until there may be tickets. False: there will be none any more. */
-static bool wait_for_work(struct pool_executor *pool)
+static int wait_locked(struct pool_executor *pool, struct deadline until)
 {
-	bool may_be_more;
+	struct timespec moment = {.tv_sec = until.ns / 1000000000,
+	                          .tv_nsec = until.ns % 1000000000};
+
+	if (until.ns == DEADLINE_NEVER.ns)
+		return pthread_cond_wait(&pool->work, &pool->lock);
+	return pthread_cond_clockwait(&pool->work, &pool->lock, CLOCK_MONOTONIC, &moment);
+}
+
+/* Wait until there may be tickets, or a timer of the thread is due, which is served. False: there
+ * will be no tickets any more. */
+static bool wait_for_work(struct pool_executor *pool, struct pthread_carrier *carrier)
+{
+	struct deadline until = carrier_next_timer(&carrier->carrier);
+	bool may_be_more, is_due = false;
 
 	pthread_mutex_lock(&pool->lock);
 	atomic_fetch_add(&pool->idle, 1);
@@ -60,14 +73,17 @@ static bool wait_for_work(struct pool_executor *pool)
 		pthread_mutex_unlock(&pool->lock);
 		return true;
 	}
-	while (pool->wakes == 0 && !is_over(pool))
-		pthread_cond_wait(&pool->work, &pool->lock);
-	may_be_more = pool->wakes > 0;
-	if (may_be_more)
+	while (pool->wakes == 0 && !is_due && !is_over(pool))
+		is_due = wait_locked(pool, until) == ETIMEDOUT;
+	may_be_more = pool->wakes > 0 || !is_over(pool);
+	if (pool->wakes > 0)
 		pool->wakes--;
 	else
+		atomic_fetch_sub(&pool->idle, 1);
+	if (!may_be_more)
 		pthread_cond_broadcast(&pool->work); /* the others wait for the same */
 	pthread_mutex_unlock(&pool->lock);
+	pthread_carrier_serve_timers(carrier);
 	return may_be_more;
 }
 
@@ -95,7 +111,7 @@ static void *pool_thread_main(void *arg)
 				wake_one(pool);
 			run_task(pool, &carrier, task);
 		}
-	} while (wait_for_work(pool));
+	} while (wait_for_work(pool, &carrier));
 	pthread_carrier_finish(&carrier);
 	return NULL;
 }
@@ -181,15 +197,13 @@ static void pool_destroy(struct executor *executor)
 
 static int start_threads(struct pool_executor *pool)
 {
-	pthread_attr_t attributes;
-	int error = pthread_carrier_attributes(&attributes);
+	int error = 0;
 
 	while (error == 0 && pool->count < pool->executor.options.threads) {
-		error = -pthread_create(&pool->threads[pool->count], &attributes, pool_thread_main,
-		                        pool);
+		error = pthread_carrier_start_thread(&pool->threads[pool->count], pool_thread_main,
+		                                     pool);
 		pool->count += error == 0;
 	}
-	(void)pthread_attr_destroy(&attributes);
 	return error;
 }
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -16,7 +15,6 @@
 #include "executors/executor_ops.h"
 
 enum {
-	STACK_BYTES = 1 << 20,
 	INITIAL_CAPACITY = 4,
 	/* How long a wake can go unseen while the process has no descriptor left for an eventfd. */
 	SLICE_NS = 10 * 1000 * 1000,
@@ -134,6 +132,14 @@ static void serve_ready(struct pthread_carrier *carrier)
 			disarm(carrier, slot);
 		watch->ready(watch, events);
 	}
+}
+
+void pthread_carrier_serve_timers(struct pthread_carrier *carrier)
+{
+	assert(!carrier->is_in_callback);
+	carrier->is_in_callback = true;
+	carrier_fire_timers(&carrier->carrier, deadline_now_ns());
+	carrier->is_in_callback = false;
 }
 
 int pthread_carrier_park(struct task *task, struct deadline deadline)
@@ -326,25 +332,4 @@ int pthread_carrier_run(struct pthread_carrier *carrier, struct task *task)
 	result = task->run(task);
 	task_set_current(outer);
 	return result;
-}
-
-int pthread_carrier_attributes(pthread_attr_t *attributes)
-{
-	static const int synchronous[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
-	                                  SIGTRAP, SIGABRT, SIGSYS};
-	sigset_t blocked;
-	int error;
-
-	(void)sigfillset(&blocked);
-	for (size_t i = 0; i < sizeof(synchronous) / sizeof(synchronous[0]); i++)
-		(void)sigdelset(&blocked, synchronous[i]);
-	error = pthread_attr_init(attributes);
-	if (error)
-		return -error;
-	error = pthread_attr_setstacksize(attributes, STACK_BYTES);
-	if (!error)
-		error = pthread_attr_setsigmask_np(attributes, &blocked);
-	if (error)
-		(void)pthread_attr_destroy(attributes);
-	return -error;
 }

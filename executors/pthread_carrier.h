@@ -7,6 +7,7 @@
 
 #include "executors/carrier_ops.h"
 #include "executors/task.h"
+#include "executors/thread_start.h"
 
 /*
  * The carrier that a pthread is while it runs tasks, one at a time: the pool and
@@ -14,7 +15,7 @@
  *
  * A task that parks here is the thread's own wait: on a futex, or in ppoll(2)
  * while file descriptors are watched. Ready descriptors and due timers are
- * served then, and only then.
+ * served then; timers also between tasks, by pthread_carrier_serve_timers().
  */
 struct pthread_carrier {
 	struct carrier carrier;
@@ -41,14 +42,16 @@ void pthread_carrier_finish(struct pthread_carrier *carrier);
  * is inside of one, is current again afterwards. Does not end @task. */
 int pthread_carrier_run(struct pthread_carrier *carrier, struct task *task);
 
-/**
- * Attributes for threads that run tasks: asynchronous signals blocked, so that the process's
- * signals go to whom they are meant for, and a stack of 1 MiB, which is address space and not
- * memory: enough for a client library with a sanitizer's redzones, small enough for thousands.
- *
- * Returns 0 or -ENOMEM.
- */
-int pthread_carrier_attributes(pthread_attr_t *attributes);
+/** Start a thread that runs tasks; see thread_start(). Its stack is address space and not memory:
+ * enough for a client library with a sanitizer's red zones, small enough for thousands. */
+static inline int pthread_carrier_start_thread(pthread_t *thread, void *(*main)(void *arg),
+                                               void *arg)
+{
+	return thread_start(thread, 1 << 20, main, arg);
+}
+
+/** Fire the timers that are due. On the thread, between tasks. */
+void pthread_carrier_serve_timers(struct pthread_carrier *carrier);
 
 /* Members of struct executor_ops; task->seat is the struct pthread_carrier. */
 int pthread_carrier_park(struct task *task, struct deadline deadline);

@@ -45,7 +45,8 @@ struct task {
 	struct executor *executor;
 	struct scope *scope;       /* NULL for a root task */
 	struct ticket ticket;      /* a root task's own place in a run queue */
-	struct task *next;         /* in its scope's list of unstarted children */
+	struct task *next;         /* in its scope's list of unstarted children, or in a list of its
+	                              executor's until it runs */
 	struct cancel_watch watch; /* on @cancel while the task runs */
 	atomic_uint permit;        /* enum task_permit; see task.c */
 	void *seat;                /* the coroutine or pthread it occupies; set before it runs */

@@ -17,7 +17,6 @@
  */
 struct thread_executor {
 	struct executor executor;
-	pthread_attr_t attributes; /* constant */
 
 	pthread_mutex_t lock;
 	pthread_cond_t none_left;   /* @threads has become 0 */
@@ -113,7 +112,7 @@ static void *task_thread_main(void *arg)
 static int start_thread(struct thread_executor *executor, struct task *task)
 {
 	pthread_t id; /* the thread itself says it when it ends */
-	int error = pthread_create(&id, &executor->attributes, task_thread_main, task);
+	int error = pthread_carrier_start_thread(&id, task_thread_main, task);
 
 	if (error == 0)
 		return 0;
@@ -199,25 +198,18 @@ static void thread_destroy(struct executor *base)
 		(void)pthread_join(executor->ended, NULL);
 	pthread_cond_destroy(&executor->none_left);
 	pthread_mutex_destroy(&executor->lock);
-	(void)pthread_attr_destroy(&executor->attributes);
 	free(executor);
 }
 
 static int thread_create(const struct executor_options *options, struct executor **out)
 {
 	struct thread_executor *executor;
-	int error;
 
 	if (options->max_threads == 0)
 		return -EINVAL;
 	executor = calloc(1, sizeof(*executor));
 	if (!executor)
 		return -ENOMEM;
-	error = pthread_carrier_attributes(&executor->attributes);
-	if (error < 0) {
-		free(executor);
-		return error;
-	}
 	executor_init(&executor->executor, &thread_executor_ops, options);
 	executor->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	executor->none_left = (pthread_cond_t)PTHREAD_COND_INITIALIZER;

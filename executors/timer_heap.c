@@ -24,6 +24,9 @@ int timer_heap_reserve(struct timer_heap *heap, unsigned count)
 
 	if (count <= heap->capacity)
 		return 0;
+	/* By doubling, so that reserving one more each time does not copy each time. */
+	if (heap->capacity <= UINT_MAX / 2 && count < heap->capacity * 2)
+		count = heap->capacity * 2;
 	entries = reallocarray(heap->entries, count, sizeof(*entries));
 	if (!entries)
 		return -ENOMEM;

@@ -66,6 +66,8 @@ static int start_executors(struct app *app, char error_text[APP_ERROR_BYTES])
 	unsigned usable = app->cpus.quota.usable;
 
 	app->carriers = app->config->carriers != 0 ? app->config->carriers : usable;
+	if (app->carriers > EXECUTOR_CARRIERS_MAX)
+		app->carriers = EXECUTOR_CARRIERS_MAX;
 	int error = executor_set_start(&app->executors, app->config, app->carriers, &failed);
 
 	return error == 0 ? 0 : explain(error_text, error, "start the executor", failed);
@@ -259,6 +261,8 @@ void app_tick(struct app *app)
 {
 	unsigned usable = cpu_watch_read(&app->cpus);
 
+	if (usable > EXECUTOR_CARRIERS_MAX)
+		usable = EXECUTOR_CARRIERS_MAX;
 	if (app->config->carriers != 0 || usable == app->carriers)
 		return;
 	/* On an error fewer carriers run than wanted: try again at the next tick. */

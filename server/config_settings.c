@@ -43,7 +43,7 @@ const struct config_setting config_settings[] = {
          .help = "start every executor and let a request choose: ?executor=pool"},
 	{.name = "carriers",
          FIELD(carriers),
-         COUNT(0, 1024),
+         COUNT(0, EXECUTOR_CARRIERS_MAX),
          .default_text = "auto",
          .zero_word = "auto",
          .help = "carriers of the coroutine executor; auto follows the CPU quota"},

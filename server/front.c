@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "executors/deadline.h"
+#include "executors/thread_start.h"
 
 static const int64_t drain_sweep_ns = 50 * INT64_C(1000000);
 
@@ -272,7 +273,7 @@ int front_start(const struct front_options *options, unsigned index, struct fron
 	front->start_error = 1;
 	pthread_mutex_init(&front->lock, NULL);
 	pthread_cond_init(&front->changed, NULL);
-	int error = -pthread_create(&front->thread, NULL, front_main, front);
+	int error = thread_start(&front->thread, 0, front_main, front);
 
 	if (error == 0) {
 		error = await_start(front);

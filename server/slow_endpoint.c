@@ -5,7 +5,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "executors/deadline.h"
+#include "executors/thread_start.h"
 #include "server/listener.h"
 #include "server/slow_endpoint_connection.h"
 #include "server/slow_endpoint_exchange.h"
@@ -205,22 +205,6 @@ static int create(const struct slow_endpoint_options *options, struct slow_endpo
 	return 0;
 }
 
-/* The signals of the process are other threads' business. */
-static int start_thread(struct slow_endpoint *endpoint)
-{
-	sigset_t all, before;
-	int error;
-
-	(void)sigfillset(&all);
-	error = pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (error)
-		return -error;
-	error = pthread_create(&endpoint->thread, NULL, run_loop, endpoint);
-	if (pthread_sigmask(SIG_SETMASK, &before, NULL))
-		assert(!"a mask that was in force is refused");
-	return -error;
-}
-
 int slow_endpoint_start(const struct slow_endpoint_options *options, struct slow_endpoint **out)
 {
 	struct slow_endpoint *endpoint;
@@ -230,7 +214,7 @@ int slow_endpoint_start(const struct slow_endpoint_options *options, struct slow
 	error = create(options, &endpoint);
 	if (error)
 		return error;
-	error = start_thread(endpoint);
+	error = thread_start(&endpoint->thread, 0, run_loop, endpoint);
 	if (error) {
 		destroy(endpoint);
 		return error;

@@ -43,9 +43,7 @@ static void carrier_claim(struct coroutine *coroutine)
 		atomic_compare_exchange_strong_explicit(&carrier->word, &word, word & ~WORD_TASK,
 	                                                memory_order_acquire, memory_order_relaxed);
 
-	/* Nobody takes a carrier from a running task. */
-	assert(won && (word & WORD_TASK));
-	(void)won;
+	assert(won && (word & WORD_TASK)); /* nobody takes a carrier from a running task */
 }
 
 /* ------ on a task's stack, between a claim and a release */
@@ -79,20 +77,30 @@ static void coroutine_main(void *fiber)
 	abort(); /* resumed after its end */
 }
 
+static void timeout_set(struct coroutine *coroutine, struct deadline deadline)
+{
+	int error;
+
+	if (deadline.ns == DEADLINE_NEVER.ns)
+		return;
+	coroutine->timeout.when_ns = deadline.ns;
+	error = timer_heap_add(&coroutine->carrier->timeouts, &coroutine->timeout);
+	assert(error == 0); /* carrier_start() has reserved the room */
+	(void)error;
+}
+
 int coroutine_park(struct task *task, struct deadline deadline)
 {
 	struct coroutine *coroutine = task->seat;
-	struct carrier *carrier = &coroutine->carrier->base;
 	int error = 0;
 
 	carrier_claim(coroutine);
 	if (atomic_exchange_explicit(&task->permit, PERMIT_NONE, memory_order_acquire) !=
 	    PERMIT_NOTED) {
 		coroutine->timed_out = false;
-		/* Cannot fail: room was reserved when the coroutine was made. */
-		(void)carrier_set_timer(carrier, &coroutine->timeout, deadline);
+		timeout_set(coroutine, deadline);
 		leave_stack(coroutine, AFTER_PARK);
-		(void)carrier_set_timer(carrier, &coroutine->timeout, DEADLINE_NEVER);
+		timer_heap_remove(&coroutine->carrier->timeouts, &coroutine->timeout);
 		/* Acquire: more than one may have woken us, and each had something to say. */
 		(void)atomic_exchange_explicit(&task->permit, PERMIT_NONE, memory_order_acquire);
 		error = coroutine->timed_out ? -ETIMEDOUT : 0;
@@ -204,7 +212,7 @@ void coroutine_unpark(struct task *task, unsigned state)
 		inbox_push(carrier, coroutine);
 }
 
-static void park_timed_out(struct carrier_timer *timer)
+static void park_timed_out(struct timer *timer)
 {
 	struct coroutine *coroutine =
 		(struct coroutine *)((char *)timer - offsetof(struct coroutine, timeout));
@@ -254,7 +262,6 @@ static void coroutine_prepare(struct coroutine_carrier *carrier, struct coroutin
 		.carrier = carrier,
 		.task = task,
 		.slot = slot,
-		.timeout.fire = park_timed_out,
 	};
 	fiber_init(&coroutine->fiber, stack, top - (uintptr_t)stack, coroutine_main);
 }
@@ -265,8 +272,7 @@ static void carrier_start(struct coroutine_carrier *carrier, struct task *task)
 	unsigned live = atomic_load_explicit(&carrier->live, memory_order_relaxed) + 1;
 	struct coroutine *coroutine = NULL;
 
-	/* Each coroutine can have one timeout, and each service has a few timers. */
-	if (timer_heap_reserve(&carrier->base.timers, carrier->base.timers.count + live) == 0)
+	if (timer_heap_reserve(&carrier->timeouts, live) == 0)
 		coroutine = coroutine_get(carrier);
 	if (!coroutine) {
 		task_end(task, -EAGAIN);
@@ -287,7 +293,7 @@ static bool carrier_start_new(struct coroutine_carrier *carrier, bool steal)
 	struct task *tasks[STEAL_BATCH];
 	unsigned count = 0;
 
-	if (atomic_load_explicit(&carrier->state, memory_order_relaxed) != CARRIER_ACCEPTING)
+	if (atomic_load(&carrier->state) != CARRIER_ACCEPTING)
 		return false;
 	if (carrier->turn++ % 2)
 		count = coroutine_executor_steal(executor, carrier, tasks, 1, true);
@@ -386,6 +392,8 @@ static void carrier_run_tasks(struct coroutine_carrier *carrier)
 	for (unsigned i = 1; i <= TURN_TASKS; i++) {
 		struct coroutine *coroutine;
 
+		if (!carrier->ready)
+			inbox_take(carrier); /* woken by one that ran in this turn, perhaps */
 		if (!carrier->ready && !carrier_start_new(carrier, true))
 			return;
 		coroutine = ready_pop(carrier);
@@ -399,8 +407,7 @@ static void carrier_run_tasks(struct coroutine_carrier *carrier)
 
 static bool carrier_has_work(struct coroutine_carrier *carrier)
 {
-	bool accepting =
-		atomic_load_explicit(&carrier->state, memory_order_relaxed) == CARRIER_ACCEPTING;
+	bool accepting = atomic_load(&carrier->state) == CARRIER_ACCEPTING;
 
 	return carrier->ready || atomic_load(&carrier->inbox) ||
 	       (accepting && coroutine_executor_has_new(carrier->executor));
@@ -418,6 +425,30 @@ static void carrier_dispatch(struct coroutine_carrier *carrier)
 	carrier->event_count = 0;
 }
 
+static struct deadline carrier_next_moment(struct coroutine_carrier *carrier)
+{
+	const struct timer *timeout = timer_heap_first(&carrier->timeouts);
+	struct deadline timer = carrier_next_timer(&carrier->base);
+
+	return timeout && timeout->when_ns < timer.ns ? (struct deadline){timeout->when_ns} : timer;
+}
+
+static void carrier_run_due(struct coroutine_carrier *carrier)
+{
+	struct timer *timeout = timer_heap_first(&carrier->timeouts);
+	int64_t now_ns;
+
+	if (!timeout && !carrier->base.timers.count)
+		return;
+	now_ns = deadline_now_ns();
+	for (; timeout && timeout->when_ns <= now_ns;
+	     timeout = timer_heap_first(&carrier->timeouts)) {
+		timer_heap_remove(&carrier->timeouts, timeout);
+		park_timed_out(timeout);
+	}
+	carrier_fire_timers(&carrier->base, now_ns);
+}
+
 /* Look at the poller; wait there if there is nothing to do. */
 static void carrier_poll(struct coroutine_carrier *carrier)
 {
@@ -427,14 +458,13 @@ static void carrier_poll(struct coroutine_carrier *carrier)
 		atomic_store(&carrier->sleeping, true);
 		if (!carrier_has_work(carrier) &&
 		    !coroutine_executor_may_stop(carrier->executor, carrier))
-			until = carrier_next_timer(&carrier->base);
+			until = carrier_next_moment(carrier);
 	}
 	carrier->event_count =
 		epoll_wait_until(carrier->epoll_fd, carrier->events, CARRIER_EVENTS, until);
 	atomic_store_explicit(&carrier->sleeping, false, memory_order_relaxed);
 	carrier_dispatch(carrier);
-	if (carrier->base.timers.count)
-		carrier_fire_timers(&carrier->base, deadline_now_ns());
+	carrier_run_due(carrier);
 }
 
 static void event_fd_written(struct carrier_fd *watch, uint32_t events)
@@ -535,6 +565,7 @@ void coroutine_carrier_destroy(struct coroutine_carrier *carrier)
 	if (!carrier)
 		return;
 	carrier_finish(&carrier->base);
+	timer_heap_finish(&carrier->timeouts);
 	run_queue_finish(&carrier->queue);
 	if (carrier->event_fd >= 0)
 		(void)close(carrier->event_fd);

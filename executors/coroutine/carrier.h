@@ -12,6 +12,7 @@
 #include "executors/executor_ops.h"
 #include "executors/run_queue.h"
 
+/* clang-format off */
 /*
  * A carrier of coroutines is scheduler state: what is ready, what waits, what
  * has not started. A driver is the pthread that runs it.
@@ -22,21 +23,24 @@
  *	SCHED(s)    TASK(s)     carrier_release(): the driver,   store, release: the last thing
  *	                        on the task's stack              before the task's own code goes on
  *	TASK(s)     SCHED(s)    carrier_claim(): the task        compare-and-swap, acquire: the
- *first thing of a claiming call SCHED(s)    SCHED(s+1)  the driver, before each switch to a task
+ *	                                                         first thing of a claiming call
+ *	SCHED(s)    SCHED(s+1)  the driver, before each switch   relaxed: its own
+ *	                        to a task
  *
  * In SCHED the driver owns everything below that is not marked otherwise; in
  * TASK nobody does, and the task's code runs. A claiming call (park, yield,
  * carrier_call, the return) begins with a claim and ends with a release; wake,
- * cancel and submit never claim.
+ * cancel and submit never claim. A claim cannot fail as long as nothing takes a
+ * carrier from a task that keeps it too long; then it will.
  */
-#define CARRIERS_MAX 256
+/* clang-format on */
+#define CARRIERS_MAX EXECUTOR_CARRIERS_MAX
 #define CARRIER_EVENTS 256
 
 enum carrier_state {
 	CARRIER_ACCEPTING, /* starts tasks */
 	CARRIER_RETIRING,  /* runs those it has, leaves its queue to others, then stops */
-	CARRIER_STOPPED, /* no driver. The struct stays until the executor ends: a waker may be late
-	                  */
+	CARRIER_STOPPED,   /* no driver; the struct stays, since a waker may be late */
 };
 
 /* What the loop does with a coroutine that has left its stack. */
@@ -60,8 +64,9 @@ struct coroutine_carrier {
 	int result;                /* with AFTER_EXIT */
 
 	struct coroutine *ready, **ready_last; /* FIFO */
-	struct coroutine *free;                /* slots at hand, warmest first */
-	unsigned turn;                         /* counts attempts to start something new */
+	struct timer_heap timeouts; /* of parked coroutines; has room for all live ones */
+	struct coroutine *free;     /* slots at hand, warmest first */
+	unsigned turn;              /* counts attempts to start something new */
 
 	int epoll_fd;
 	int event_fd;                /* edge-triggered: written to wake, never read */
@@ -75,7 +80,8 @@ struct coroutine_carrier {
 	atomic_bool sleeping;              /* Sequentially consistent, with @inbox and the queues'
 	                                      counts: a producer publishes, then looks here; the
 	                                      driver sets this, then looks there */
-	atomic_int state;                  /* enum carrier_state; written under executor->lock */
+	atomic_int state;                  /* enum carrier_state; written under executor->lock,
+	                                      see executor->accepting */
 	atomic_uint live;                  /* coroutines here; relaxed, written by the driver */
 	atomic_uint parked;                /* of these; relaxed, written by the driver */
 	pthread_t thread;                  /* executor->lock */

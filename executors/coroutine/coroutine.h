@@ -6,6 +6,7 @@
 #include "executors/carrier.h"
 #include "executors/coroutine/fiber.h"
 #include "executors/task.h"
+#include "executors/timer_heap.h"
 
 /*
  * A stack with a task on it. The struct stands at the top of the stack's own
@@ -21,9 +22,9 @@ struct coroutine {
 	void *slot;             /* of the stack pool */
 	struct coroutine *next; /* in the ready ring, the inbox or the free list: one at a time */
 
-	struct carrier_timer timeout; /* set while it is parked with a deadline */
-	bool timed_out;               /* that timer ended the park */
-	bool parked;                  /* counted as parked */
+	struct timer timeout; /* set while it is parked with a deadline */
+	bool timed_out;       /* that timer ended the park */
+	bool parked;          /* counted as parked */
 
 	/* What carrier_call() wants done while the stack is left. */
 	void (*call)(struct carrier *carrier, void *arg);

@@ -1,6 +1,6 @@
 #include "executors/coroutine/driver.h"
 
-#include <signal.h>
+#include "executors/thread_start.h"
 
 static _Thread_local struct driver *self;
 
@@ -33,13 +33,5 @@ static void *driver_main(void *carrier)
 
 int driver_start(struct coroutine_carrier *carrier, pthread_t *thread)
 {
-	sigset_t all, before;
-	int error;
-
-	/* Signals are for the thread that reads the signalfd. */
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(thread, NULL, driver_main, carrier);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return error ? -EAGAIN : 0;
+	return thread_start(thread, 0, driver_main, carrier);
 }

@@ -22,7 +22,12 @@ static unsigned tickets(struct coroutine_carrier *carrier)
 
 static int state(struct coroutine_carrier *carrier)
 {
-	return atomic_load_explicit(&carrier->state, memory_order_relaxed);
+	return atomic_load(&carrier->state);
+}
+
+static void set_state_locked(struct coroutine_carrier *carrier, enum carrier_state state)
+{
+	atomic_store(&carrier->state, state);
 }
 
 /* ------ placing and finding work */
@@ -30,12 +35,15 @@ static int state(struct coroutine_carrier *carrier)
 void coroutine_executor_wake_one(struct coroutine_executor *executor,
                                  const struct coroutine_carrier *except)
 {
-	unsigned count = atomic_load_explicit(&executor->accepting, memory_order_relaxed);
+	unsigned count = atomic_load(&executor->accepting);
 
-	for (unsigned i = 0; i < count; i++)
-		if (executor->carriers[i] != except &&
-		    coroutine_carrier_wake(executor->carriers[i]))
+	for (unsigned i = 0; i < count; i++) {
+		struct coroutine_carrier *carrier = executor->carriers[i];
+
+		if (carrier != except && state(carrier) == CARRIER_ACCEPTING &&
+		    coroutine_carrier_wake(carrier))
 			return;
+	}
 }
 
 unsigned coroutine_executor_steal(struct coroutine_executor *executor,
@@ -79,7 +87,7 @@ static unsigned load_of(struct coroutine_carrier *carrier)
  * load balancing", IEEE TPDS 12(10), 2001. */
 static struct coroutine_carrier *place(struct coroutine_executor *executor)
 {
-	unsigned count = atomic_load_explicit(&executor->accepting, memory_order_relaxed);
+	unsigned count = atomic_load(&executor->accepting);
 	unsigned draw = atomic_fetch_add_explicit(&executor->placed, 1, memory_order_relaxed) *
 	                2654435769u; /* 2^32 / golden ratio: spreads a sequence evenly */
 	struct coroutine_carrier *one = executor->carriers[(draw >> 16) % count];
@@ -94,7 +102,9 @@ static int coroutine_submit(struct executor *base, struct task *task)
 	struct coroutine_carrier *carrier = place(executor);
 
 	run_queue_push(&carrier->queue, &task->ticket);
-	if (!coroutine_carrier_wake(carrier))
+	/* See @accepting: the carrier may have retired since it was chosen, and leave it to others.
+	 */
+	if (!coroutine_carrier_wake(carrier) || state(carrier) != CARRIER_ACCEPTING)
 		coroutine_executor_wake_one(executor, carrier);
 	return 0;
 }
@@ -140,7 +150,7 @@ bool coroutine_executor_may_stop(struct coroutine_executor *executor,
 		return false;
 	pthread_mutex_lock(&executor->lock);
 	if (state(carrier) == CARRIER_RETIRING)
-		atomic_store_explicit(&carrier->state, CARRIER_STOPPED, memory_order_relaxed);
+		set_state_locked(carrier, CARRIER_STOPPED);
 	stopped = state(carrier) == CARRIER_STOPPED;
 	pthread_mutex_unlock(&executor->lock);
 	return stopped;
@@ -149,7 +159,7 @@ bool coroutine_executor_may_stop(struct coroutine_executor *executor,
 static void join_thread_locked(struct coroutine_carrier *carrier)
 {
 	if (carrier->has_thread)
-		pthread_join(carrier->thread, NULL);
+		(void)pthread_join(carrier->thread, NULL);
 	carrier->has_thread = false;
 }
 
@@ -167,39 +177,39 @@ static int carrier_accept_locked(struct coroutine_executor *executor, unsigned i
 	}
 	if (state(carrier) == CARRIER_STOPPED) {
 		join_thread_locked(carrier);
-		atomic_store_explicit(&carrier->state, CARRIER_ACCEPTING, memory_order_relaxed);
+		set_state_locked(carrier, CARRIER_ACCEPTING);
 		error = driver_start(carrier, &carrier->thread);
 		if (error < 0) {
-			atomic_store_explicit(&carrier->state, CARRIER_STOPPED,
-			                      memory_order_relaxed);
+			set_state_locked(carrier, CARRIER_STOPPED);
 			return error;
 		}
 		carrier->has_thread = true;
 	}
-	atomic_store_explicit(&carrier->state, CARRIER_ACCEPTING, memory_order_relaxed);
+	set_state_locked(carrier, CARRIER_ACCEPTING);
 	return 0;
 }
 
 static int coroutine_resize(struct executor *base, unsigned carriers)
 {
 	struct coroutine_executor *executor = of_base(base);
-	unsigned wanted = carriers < CARRIERS_MAX ? carriers : CARRIERS_MAX;
 	unsigned accepting = 0;
 	int error = 0;
 
+	if (carriers > CARRIERS_MAX)
+		return -EINVAL;
+
 	pthread_mutex_lock(&executor->lock);
-	while (accepting < wanted && error == 0) {
+	while (accepting < carriers && error == 0) {
 		error = carrier_accept_locked(executor, accepting);
 		accepting += error == 0;
 	}
 	if (accepting)
-		atomic_store_explicit(&executor->accepting, accepting, memory_order_release);
-	for (unsigned i = wanted; i < created(executor); i++) {
+		atomic_store(&executor->accepting, accepting);
+	for (unsigned i = carriers; i < created(executor); i++) {
 		struct coroutine_carrier *carrier = executor->carriers[i];
 
 		if (state(carrier) == CARRIER_ACCEPTING)
-			atomic_store_explicit(&carrier->state, CARRIER_RETIRING,
-			                      memory_order_relaxed);
+			set_state_locked(carrier, CARRIER_RETIRING);
 		(void)coroutine_carrier_wake(carrier);
 	}
 	pthread_mutex_unlock(&executor->lock);

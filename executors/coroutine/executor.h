@@ -14,10 +14,13 @@ struct coroutine_executor {
 
 	pthread_mutex_t lock; /* guards the carriers' states and threads */
 	struct coroutine_carrier *carriers[CARRIERS_MAX]; /* [0, created) constant once set */
-	atomic_uint created;   /* written under lock; release, partner: readers of @carriers */
-	atomic_uint accepting; /* written under lock; carriers [0, accepting) accept. Relaxed: a
-	                          placement by a stale value is served by others */
-	atomic_uint placed;    /* relaxed: a sequence to draw placements from */
+	atomic_uint created; /* written under lock; release, partner: readers of @carriers */
+	/* Written under lock; carriers [0, accepting) accept. Sequentially consistent, as their
+	 * states are: a submitter pushes, then looks at the state of the carrier it chose by an
+	 * older count; a resize sets the states, then wakes who accepts. One of them sees the
+	 * other, so what was pushed to a retiring carrier is found. */
+	atomic_uint accepting;
+	atomic_uint placed; /* relaxed: a sequence to draw placements from */
 };
 
 /** Wake one sleeping carrier that accepts tasks, other than @except (may be NULL). */

@@ -11,8 +11,7 @@
  * faults instead of corrupting its neighbour.
  *
  * Slots go out last in, first out: the warmest first. Nothing is returned to the
- * system before the pool ends. Carriers keep slots of their own and come here in
- * batches.
+ * system before the pool ends.
  */
 struct stack_pool {
 	pthread_mutex_t lock;

@@ -227,7 +227,8 @@ def time_passed(seconds):
 def refuses(server):
     try:
         server.connect().close()
-    except ConnectionRefusedError:
+    except (ConnectionRefusedError, ConnectionResetError):
+        # Reset: the listener closed in the middle of the handshake.
         return True
     return False
 

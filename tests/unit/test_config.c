@@ -180,7 +180,7 @@ static void refuses_every_other_way_to_write_a_number(void **state)
 	refuse(ARGUMENTS("--max-reply-bytes=1073741825"), ENVIRONMENT(NULL),
 	       "--max-reply-bytes: '1073741825' is not a number from 1 to 1073741824");
 	refuse(ARGUMENTS("--carriers=some"), ENVIRONMENT(NULL),
-	       "--carriers: 'some' is not a number from 0 to 1024, nor auto");
+	       "--carriers: 'some' is not a number from 0 to 256, nor auto");
 }
 
 /* Both ends of the range of every number are taken, and nothing beyond them. */
