@@ -111,8 +111,8 @@ static void leave_socket(struct curl_group *group, int fd)
 
 	if (!*at)
 		return;
-	if ((*at)->watch.events & EPOLLOUT)
-		end_watch(group, at);
+	if ((*at)->watch.events != EPOLLIN)
+		end_watch(group, at); /* or it could not be watched at all */
 	else
 		(*at)->is_wanted = false;
 }
@@ -271,7 +271,8 @@ void curl_group_finish(struct curl_group *group)
 {
 	assert(group->transfers == 0);
 	(void)curl_multi_cleanup(group->multi);
-	assert(!group->watches);
+	while (group->watches)
+		end_watch(group, &group->watches);
 	(void)carrier_set_timer(group->carrier, &group->timer, DEADLINE_NEVER);
 }
 

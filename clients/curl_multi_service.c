@@ -19,6 +19,7 @@ struct curl_multi_service {
 	struct curl_handle *unused;   /* the last one used first */
 	unsigned unused_count;
 	bool was_used; /* since shrink() last looked */
+	bool is_short; /* of descriptors: what is idle is to be closed now */
 	bool is_shrink_set;
 	struct carrier_timer shrink_timer;
 };
@@ -48,6 +49,15 @@ static void finish_transfer(struct curl_transfer *transfer)
 	atomic_store_explicit(&transfer->done, true, memory_order_release);
 }
 
+/* Idle connections may be what the process has run out of descriptors by. Not at once: this may be
+ * called by libcurl, for one of the groups. */
+static void shrink_soon(struct curl_multi_service *service)
+{
+	service->is_short = true;
+	service->is_shrink_set =
+		carrier_set_timer(service->carrier, &service->shrink_timer, deadline_in_ns(0)) == 0;
+}
+
 /*
  * Calls go to the group in which room was made last. Every group with room that
  * has been full has an idle connection, and only the newest has not: so a second
@@ -75,6 +85,8 @@ static void transfer_ended(struct curl_group *group, struct curl_handle *handle,
 	struct curl_transfer *transfer = handle->transfer;
 
 	curl_handle_conclude(handle, code);
+	if (transfer->failure == HTTP_FD_LIMIT)
+		shrink_soon(service);
 	take_out_of_group(service, handle);
 	take_handle_back(service, handle, code);
 	finish_transfer(transfer);
@@ -148,7 +160,7 @@ static void destroy_unused_groups(struct curl_multi_service *service)
 
 	service->with_room = NULL;
 	while ((group = *at)) {
-		if (group->transfers == 0 && !group->was_used) {
+		if (group->transfers == 0 && (service->is_short || !group->was_used)) {
 			*at = group->next;
 			curl_group_finish(group);
 			free(group);
@@ -177,6 +189,7 @@ static void shrink(struct carrier_timer *timer)
 
 	service->is_shrink_set = false;
 	destroy_unused_groups(service);
+	service->is_short = false;
 	if (!service->was_used)
 		destroy_unused_handles(service);
 	service->was_used = false;

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <strings.h>
 
 #include "server/request_framing.h"
 
@@ -105,6 +106,45 @@ static void serve_on_front(h2o_req_t *request, struct route *route)
 	reply_send(&front_of(request)->replies, request, &response);
 }
 
+/* Whether @path is the absolute form of a target. *@length is that of the scheme and authority. */
+static bool is_absolute(h2o_iovec_t path, size_t *length)
+{
+	static const char *const schemes[] = {"http://", "https://"};
+
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+		size_t end = strlen(schemes[i]);
+
+		if (path.len < end || strncasecmp(path.base, schemes[i], end) != 0)
+			continue;
+		while (end < path.len && path.base[end] != '/' && path.base[end] != '?')
+			end++;
+		*length = end;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * h2o takes the target of a request for a path, whatever it is. RFC 9112 §3.2.2: a server must
+ * take the absolute form, too, which is made a path here. False: it is neither.
+ */
+static bool take_target(h2o_req_t *request)
+{
+	h2o_iovec_t *path = &request->path;
+	size_t authority;
+
+	if (path->len > 0 && path->base[0] == '/')
+		return true;
+	if (!is_absolute(*path, &authority))
+		return false;
+	*path = h2o_iovec_init(path->base + authority, path->len - authority);
+	if (path->len == 0 || path->base[0] != '/')
+		*path = h2o_concat(&request->pool, h2o_iovec_init(H2O_STRLIT("/")), *path);
+	request->path_normalized = h2o_url_normalize_path(
+		&request->pool, path->base, path->len, &request->query_at, &request->norm_indexes);
+	return true;
+}
+
 static int on_request(h2o_handler_t *handler, h2o_req_t *request)
 {
 	struct site *site = ((struct site_handler *)handler)->site;
@@ -112,6 +152,8 @@ static int on_request(h2o_handler_t *handler, h2o_req_t *request)
 	const char *fault = request_framing_fault(input->bytes, input->size);
 	bool path_found = false;
 
+	if (fault == NULL && !take_target(request))
+		fault = "a target that is neither a path nor a URL";
 	if (fault != NULL) {
 		refuse_framing(request, site, fault);
 		return 0;

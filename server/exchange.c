@@ -109,6 +109,7 @@ static void exchange_free(struct exchange *exchange)
 	free(exchange);
 }
 
+/* Never -EAGAIN: that is what an executor makes of a task that it could not start. */
 static int run(struct task *task)
 {
 	struct exchange *exchange = H2O_STRUCT_FROM_MEMBER(struct exchange, task, task);
@@ -123,23 +124,6 @@ static void done(struct task *task)
 	struct exchange *exchange = H2O_STRUCT_FROM_MEMBER(struct exchange, task, task);
 
 	h2o_multithread_send_message(&exchange->set->home, &exchange->message);
-}
-
-static void on_home(h2o_multithread_receiver_t *receiver, h2o_linklist_t *messages)
-{
-	(void)receiver;
-	while (!h2o_linklist_is_empty(messages)) {
-		struct exchange *exchange =
-			H2O_STRUCT_FROM_MEMBER(struct exchange, message.link, messages->next);
-
-		/* The analyzer does not see that the one before was unlinked, too.
-		 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
-		assert(exchange->message.link.prev == messages);
-		h2o_linklist_unlink(&exchange->message.link);
-		if (exchange->token != NULL)
-			answer(exchange, &exchange->response);
-		exchange_free(exchange);
-	}
 }
 
 static const char *copy_text(char **place, const char *text, size_t length)
@@ -198,6 +182,31 @@ static enum rejection rejection_reason(struct executor *executor, unsigned max_t
 	if (stats.live >= max_tasks)
 		return REJECTED_MAX_TASKS;
 	return stats.queued > 0 ? REJECTED_QUEUE : REJECTED_THREADS;
+}
+
+/* It was admitted, and then there was no stack for its task. */
+static void reject_unstarted(struct exchange *exchange)
+{
+	reject(exchange, exchange->task.executor, REJECTED_MEMORY);
+}
+
+static void on_home(h2o_multithread_receiver_t *receiver, h2o_linklist_t *messages)
+{
+	(void)receiver;
+	while (!h2o_linklist_is_empty(messages)) {
+		struct exchange *exchange =
+			H2O_STRUCT_FROM_MEMBER(struct exchange, message.link, messages->next);
+
+		/* The analyzer does not see that the one before was unlinked, too.
+		 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
+		assert(exchange->message.link.prev == messages);
+		h2o_linklist_unlink(&exchange->message.link);
+		if (exchange->token != NULL && exchange->task.result == -EAGAIN)
+			reject_unstarted(exchange);
+		else if (exchange->token != NULL)
+			answer(exchange, &exchange->response);
+		exchange_free(exchange);
+	}
 }
 
 void exchange_start(struct exchange_set *set, h2o_req_t *request, struct handler *handler,

@@ -1,7 +1,10 @@
 #include "server/log.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <time.h>
@@ -19,6 +22,38 @@ static size_t line_end(size_t used, int written, size_t size)
 	if (written < 0)
 		return used;
 	return used + (size_t)written < size ? used + (size_t)written : size - 1;
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned long dropped; /* lock; lines since the last one that was written */
+
+/* A pipe that says it is writable takes PIPE_BUF bytes without blocking (pipe(7)). */
+static bool has_room(void)
+{
+	struct pollfd stderr_fd = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+	return poll(&stderr_fd, 1, 0) == 1 && (stderr_fd.revents & POLLOUT);
+}
+
+/* Nobody may read what we write: a line is dropped rather than waited for, since the threads that
+ * log are the ones that serve. There is nowhere to report an error of stderr. */
+static void write_line_locked(const char *line, size_t length)
+{
+	char note[64];
+	int note_length;
+
+	if (!has_room()) {
+		dropped++;
+		return;
+	}
+	(void)!write(STDERR_FILENO, line, length);
+	if (dropped == 0 || !has_room())
+		return;
+	note_length = snprintf(note, sizeof(note), "level=warning event=log_dropped lines=%lu\n",
+	                       dropped);
+	dropped = 0;
+	if (note_length > 0)
+		(void)!write(STDERR_FILENO, note, (size_t)note_length);
 }
 
 void log_event(enum log_severity severity, const char *event, const char *fields_format, ...)
@@ -43,7 +78,8 @@ void log_event(enum log_severity severity, const char *event, const char *fields
 	if (line[used - 1] == ' ')
 		used--;
 	line[used++] = '\n';
-	/* There is nowhere to report that stderr is closed or full. */
-	(void)!write(STDERR_FILENO, line, used);
+	pthread_mutex_lock(&lock);
+	write_line_locked(line, used);
+	pthread_mutex_unlock(&lock);
 	errno = saved_errno;
 }

@@ -18,7 +18,8 @@ enum log_severity {
  * Write one line. @event is a bare word; @fields_format gives "key=value" pairs, with values
  * that may contain blanks in double quotes, "" for none. A line over 1,000 bytes is cut.
  *
- * Any thread. Keeps errno. An error of stderr itself is ignored.
+ * Any thread; never waits: while a pipe on stderr is full, lines are dropped and counted. Keeps
+ * errno. An error of stderr itself is ignored.
  */
 void log_event(enum log_severity severity, const char *event, const char *fields_format, ...)
 	__attribute__((format(printf, 3, 4)));

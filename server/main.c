@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,18 @@ static void raise_fd_limit(void)
 	limit.rlim_cur = limit.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
 		log_event(LOG_SEVERITY_WARNING, "fd_limit", "errno=%d", errno);
+}
+
+/* What is opened next would take the place of a standard stream that is closed, and get the log. */
+static void fill_standard_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		close(fd);
 }
 
 static void print_listening(const char *host, uint16_t port, const char *what)
@@ -118,6 +131,7 @@ int main(int argc, char **argv)
 	struct config config;
 	char error[400];
 
+	fill_standard_streams();
 	if (config_parse(argc, argv, environ, &config, error, sizeof(error)) != 0) {
 		fprintf(stderr, "fanoutd: %s\n", error);
 		return EXIT_USAGE;

@@ -5,9 +5,8 @@
 #include "server/metrics_text.h"
 
 static const char *const names[REJECTIONS] = {
-	[REJECTED_QUEUE] = "queue",
-	[REJECTED_MAX_TASKS] = "max_tasks",
-	[REJECTED_THREADS] = "threads",
+	[REJECTED_QUEUE] = "queue",     [REJECTED_MAX_TASKS] = "max_tasks",
+	[REJECTED_THREADS] = "threads", [REJECTED_MEMORY] = "memory",
 	[REJECTED_FDS] = "fds",
 };
 

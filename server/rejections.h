@@ -10,6 +10,7 @@ enum rejection {
 	REJECTED_QUEUE,     /* a request: too many wait for a thread (--queue) */
 	REJECTED_MAX_TASKS, /* a request: --max-tasks */
 	REJECTED_THREADS,   /* a request: --max-threads, or the system has no more threads */
+	REJECTED_MEMORY,    /* a request: no memory for the stack of its task */
 	REJECTED_FDS,       /* a connection: the process or the system has no more descriptors */
 	REJECTIONS,
 };

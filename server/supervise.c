@@ -87,11 +87,11 @@ static void on_signal(struct app *app, int signal_fd, struct drain *drain)
 
 	if (read(signal_fd, &info, sizeof(info)) != sizeof(info))
 		return;
+	begin_drain(app, drain);
+	let_signals_kill();
 	log_event(LOG_SEVERITY_INFO, "draining", "signal=%s drain_delay_ms=%u drain_ms=%u",
 	          sigabbrev_np((int)info.ssi_signo), app->config->drain_delay_ms,
 	          app->config->drain_ms);
-	begin_drain(app, drain);
-	let_signals_kill();
 }
 
 static void on_tick(struct app *app, int timer_fd)

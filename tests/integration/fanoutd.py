@@ -41,6 +41,7 @@ class Server:
         max_fds=None,
         host="127.0.0.1",
         slow_listen="127.0.0.1:0",
+        stderr=None,
     ):
         self.host = host
         listen = f"[{host}]:0" if ":" in host else f"{host}:0"
@@ -52,7 +53,7 @@ class Server:
             command + list(flags),
             env={**os.environ, **(env or {})},
             stdout=subprocess.PIPE,
-            stderr=self.log,
+            stderr=self.log if stderr is None else stderr,
             preexec_fn=limit_fds(max_fds),
             text=True,
         )

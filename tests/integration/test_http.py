@@ -1,5 +1,7 @@
 """What the front does with requests of all kinds, good and bad."""
 
+import contextlib
+import os
 import signal
 import time
 import unittest
@@ -71,6 +73,21 @@ class Http(unittest.TestCase):
         places = [replies.find(text) for text in (b'"ok":1', b"\r\nalive", b'"ok":2', b" 404 ")]
         self.assertNotIn(-1, places)
         self.assertEqual(places, sorted(places))
+
+    def test_takes_a_target_in_absolute_form(self):
+        for target, status in (
+            (b"http://example.org/livez", 200),
+            (b"HTTP://example.org:80/fanout?n=1&delay_ms=0", 200),
+            (b"https://example.org?n=1", 404),
+            (b"livez", 400),
+            (b"fanout?n=1", 400),
+            (b"*", 400),
+        ):
+            with self.subTest(target):
+                reply = self.server.raw(
+                    b"GET " + target + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+                )
+                self.assertTrue(reply.startswith(b"HTTP/1.1 %d " % status), reply)
 
     def test_takes_a_request_in_small_pieces(self):
         with self.server.connect() as connection:
@@ -144,6 +161,40 @@ class Http(unittest.TestCase):
             with self.server.connect() as connection:
                 connection.sendall(start)
         self.assertEqual(self.server.get("/livez").status, 200)
+
+
+class FullLog(unittest.TestCase):
+    """Nobody reads what fanoutd writes to stderr, and the pipe is full."""
+
+    def setUp(self):
+        self.unread, self.full = os.pipe()
+        self.addCleanup(os.close, self.unread)
+        self.addCleanup(os.close, self.full)
+        os.set_blocking(self.full, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(self.full, b"x" * 4096)
+        os.set_blocking(self.full, True)
+
+    def test_neither_the_fronts_nor_the_drain_wait_for_a_reader(self):
+        with Server(stderr=self.full, max_fds=60) as server:
+            # More than fit: the acceptor logs that it backs off.
+            connections = [server.connect() for _ in range(80)]
+            for connection in connections:
+                connection.close()
+            fanoutd.wait_until(lambda: server.get("/livez").status == 200, "answer")
+            server.process.send_signal(signal.SIGTERM)
+            self.assertEqual(server.process.wait(10 * PATIENCE), 0)
+
+    def test_lines_that_were_dropped_are_counted(self):
+        with Server(stderr=self.full) as server:
+            os.set_blocking(self.unread, False)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    os.read(self.unread, 65536)
+            server.process.send_signal(signal.SIGTERM)
+            server.process.wait(10 * PATIENCE)
+            self.assertIn(b"event=log_dropped lines=1\n", os.read(self.unread, 65536))
 
 
 class Drain(unittest.TestCase):
