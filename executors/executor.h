@@ -28,6 +28,15 @@ enum when_full {
 	WHEN_FULL_WAIT,        /* the parent runs its unstarted children, then waits for one */
 };
 
+/** What finds out that a task's stack overflowed: see coroutine/stack_guard.h. */
+enum stack_guard {
+	STACK_GUARD_AUTO, /* the best that the kernel has */
+	STACK_GUARD_MADVISE,
+	STACK_GUARD_MPROTECT, /* for as many stacks as there are mappings for; then canary */
+	STACK_GUARD_CANARY,
+	STACK_GUARD_KINDS,
+};
+
 struct executor_options {
 	unsigned threads;         /* pool threads, or carriers (at most EXECUTOR_CARRIERS_MAX), at
 	                             least 1; "thread" ignores it */
@@ -36,6 +45,7 @@ struct executor_options {
 	unsigned max_queued;      /* "pool" only: root tasks waiting for a thread, at least 1 */
 	enum when_full when_full; /* "pool" only */
 	size_t stack_bytes;       /* "coroutine" only: stack of one task, guard included */
+	enum stack_guard stack_guard; /* "coroutine" only */
 };
 
 /** A snapshot; counters never go backwards, gauges may be stale by microseconds. */
@@ -49,6 +59,13 @@ struct executor_stats {
 	                       unstarted children */
 	unsigned threads;   /* pthreads of the executor */
 	unsigned carriers;  /* "coroutine": carriers that accept tasks; else 0 */
+
+	/* "coroutine", else 0 and NULL. */
+	const char *stack_guard;            /* what the next new stack gets: "madvise". Static */
+	unsigned stacks[STACK_GUARD_KINDS]; /* that there are, in use or not, by their guard */
+	size_t stack_high_water_bytes; /* most that a task was seen to have used of its stack, in
+	                                  whole pages and with what is kept at its top: the
+	                                  first task and one in 256 are measured as they end */
 };
 
 /** The names of the executors, in the order of the table, NULL at the end. Static. */
@@ -59,8 +76,8 @@ const char *const *executor_names(void);
  *
  * On success *@out is the caller's, to be given to executor_destroy().
  * Returns 0; -ENOENT no executor has that name; -EINVAL an option out of range;
- * -ENOMEM, -EAGAIN the system refused memory or threads; -EMFILE. *@out is
- * untouched on failure. Not from a task.
+ * -EOPNOTSUPP the kernel has no such stack guard; -ENOMEM, -EAGAIN the system refused memory or
+ * threads; -EMFILE. *@out is untouched on failure. Not from a task.
  */
 int executor_create(const char *name, const struct executor_options *options,
                     struct executor **out);

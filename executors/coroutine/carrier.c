@@ -8,6 +8,7 @@
 
 #include "executors/coroutine/driver.h"
 #include "executors/coroutine/executor.h"
+#include "executors/coroutine/overflow.h"
 #include "executors/epoll_wait_until.h"
 
 /* One turn of the loop: tasks run before the poller is looked at again. */
@@ -228,42 +229,38 @@ static void park_timed_out(struct timer *timer)
 
 static struct coroutine *coroutine_get(struct coroutine_carrier *carrier)
 {
-	struct stack_pool *pool = &carrier->executor->stacks;
-	struct coroutine *coroutine = carrier->free;
-	void *slot;
+	struct stack *stack = stack_cache_get(&carrier->stacks);
+	struct coroutine *coroutine;
 
-	if (coroutine) {
-		carrier->free = coroutine->next;
-		return coroutine;
-	}
-	slot = stack_pool_get(pool);
-	if (!slot)
+	if (!stack)
 		return NULL;
-	coroutine = (struct coroutine *)((char *)slot + pool->slot_bytes) - 1;
-	coroutine->slot = slot;
+	coroutine = (struct coroutine *)stack - 1;
+	coroutine->stack = stack;
 	return coroutine;
 }
 
 static void coroutine_put(struct coroutine_carrier *carrier, struct coroutine *coroutine)
 {
+	struct stack *stack = coroutine->stack;
+
 	fiber_finish(&coroutine->fiber);
-	coroutine->next = carrier->free;
-	carrier->free = coroutine;
+	if (!stack_is_intact(carrier->stacks.pool, stack))
+		overflow_abort(coroutine->task->name, carrier->stacks.pool->slot_bytes);
+	stack_cache_put(&carrier->stacks, stack);
 }
 
 static void coroutine_prepare(struct coroutine_carrier *carrier, struct coroutine *coroutine,
                               struct task *task)
 {
-	void *slot = coroutine->slot;
-	char *stack = (char *)slot + stack_pool_guard_bytes();
+	struct stack *stack = coroutine->stack;
 	uintptr_t top = (uintptr_t)coroutine & ~(uintptr_t)63;
 
 	*coroutine = (struct coroutine){
 		.carrier = carrier,
 		.task = task,
-		.slot = slot,
+		.stack = stack,
 	};
-	fiber_init(&coroutine->fiber, stack, top - (uintptr_t)stack, coroutine_main);
+	fiber_init(&coroutine->fiber, stack->low, top - (uintptr_t)stack->low, coroutine_main);
 }
 
 /* Give @task a stack and make it ready. */
@@ -505,8 +502,6 @@ static const struct carrier_ops coroutine_carrier_ops = {
 
 void coroutine_carrier_drive(struct coroutine_carrier *carrier)
 {
-	struct coroutine *coroutine;
-
 	while (!coroutine_executor_may_stop(carrier->executor, carrier)) {
 		inbox_take(carrier);
 		carrier_run_tasks(carrier);
@@ -514,10 +509,7 @@ void coroutine_carrier_drive(struct coroutine_carrier *carrier)
 	}
 	carrier_finish(&carrier->base);
 	carrier_init(&carrier->base, &coroutine_carrier_ops);
-	while ((coroutine = carrier->free)) {
-		carrier->free = coroutine->next;
-		stack_pool_put(&carrier->executor->stacks, coroutine->slot);
-	}
+	stack_cache_empty(&carrier->stacks);
 }
 
 int coroutine_carrier_create(struct coroutine_executor *executor, unsigned id,
@@ -532,6 +524,7 @@ int coroutine_carrier_create(struct coroutine_executor *executor, unsigned id,
 	carrier->id = id;
 	carrier->ready_last = &carrier->ready;
 	carrier->event_fd = -1;
+	stack_cache_init(&carrier->stacks, &executor->stacks);
 	carrier_init(&carrier->base, &coroutine_carrier_ops);
 	run_queue_init(&carrier->queue);
 	atomic_init(&carrier->word, WORD_SEQUENCE);

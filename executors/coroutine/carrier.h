@@ -8,7 +8,7 @@
 
 #include "executors/carrier_ops.h"
 #include "executors/coroutine/coroutine.h"
-#include "executors/coroutine/stack_pool.h"
+#include "executors/coroutine/stack_cache.h"
 #include "executors/executor_ops.h"
 #include "executors/run_queue.h"
 
@@ -65,8 +65,8 @@ struct coroutine_carrier {
 
 	struct coroutine *ready, **ready_last; /* FIFO */
 	struct timer_heap timeouts; /* of parked coroutines; has room for all live ones */
-	struct coroutine *free;     /* slots at hand, warmest first */
-	unsigned turn;              /* counts attempts to start something new */
+	struct stack_cache stacks;
+	unsigned turn; /* counts attempts to start something new */
 
 	int epoll_fd;
 	int event_fd;                /* edge-triggered: written to wake, never read */

@@ -5,13 +5,14 @@
 
 #include "executors/carrier.h"
 #include "executors/coroutine/fiber.h"
+#include "executors/coroutine/stack_pool.h"
 #include "executors/task.h"
 #include "executors/timer_heap.h"
 
 /*
- * A stack with a task on it. The struct stands at the top of the stack's own
- * slot, so that starting a task touches one page. It belongs to one carrier for
- * the task's whole life, and only that carrier's driver resumes it.
+ * A stack with a task on it. The struct stands at the top of the stack, in
+ * the same page as its first frames, so that starting a task touches one page. It belongs to one
+ * carrier for the task's whole life, and only that carrier's driver resumes it.
  */
 struct coroutine_carrier;
 
@@ -19,8 +20,8 @@ struct coroutine {
 	struct fiber fiber; /* first: fiber_enter() gets its address */
 	struct coroutine_carrier *carrier;
 	struct task *task;
-	void *slot;             /* of the stack pool */
-	struct coroutine *next; /* in the ready ring, the inbox or the free list: one at a time */
+	struct stack *stack;    /* just above */
+	struct coroutine *next; /* in the ready ring or the inbox: one at a time */
 
 	struct timer timeout; /* set while it is parked with a deadline */
 	bool timed_out;       /* that timer ended the park */

@@ -1,5 +1,6 @@
 #include "executors/coroutine/driver.h"
 
+#include "executors/coroutine/overflow.h"
 #include "executors/thread_start.h"
 
 static _Thread_local struct driver *self;
@@ -22,12 +23,15 @@ bool driver_owns(const struct coroutine_carrier *carrier)
 static void *driver_main(void *carrier)
 {
 	struct driver driver = {.carrier = carrier};
+	void *signal_stack;
 
 	(void)pthread_setname_np(pthread_self(), "fanoutd-driver");
 	fiber_adopt_thread(&driver.native);
+	signal_stack = overflow_catch_start();
 	self = &driver;
 	coroutine_carrier_drive(driver.carrier);
 	self = NULL;
+	overflow_catch_stop(signal_stack);
 	return NULL;
 }
 

@@ -233,6 +233,7 @@ static void coroutine_stats(struct executor *base, struct executor_stats *out)
 		out->carriers += state(carrier) == CARRIER_ACCEPTING;
 	}
 	out->running = started > out->parked ? started - out->parked : 0;
+	stack_pool_stats(&executor->stacks, out);
 }
 
 static void coroutine_destroy(struct executor *base)
@@ -253,13 +254,21 @@ static void coroutine_destroy(struct executor *base)
 static int coroutine_create(const struct executor_options *options, struct executor **out)
 {
 	struct coroutine_executor *executor = calloc(1, sizeof(*executor));
+	struct stack_pool_options stacks = {
+		.slot_bytes = options->stack_bytes * STACK_SCALE,
+		.guard = options->stack_guard,
+	};
 	int error;
 
 	if (!executor)
 		return -ENOMEM;
+	error = stack_pool_init(&executor->stacks, &stacks);
+	if (error < 0) {
+		free(executor);
+		return error;
+	}
 	executor_init(&executor->base, &coroutine_executor_ops, options);
 	executor->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-	stack_pool_init(&executor->stacks, options->stack_bytes * STACK_SCALE);
 	error = coroutine_resize(&executor->base, options->threads);
 	if (error < 0) {
 		executor_destroy(&executor->base);
