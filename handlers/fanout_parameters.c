@@ -8,23 +8,20 @@ int fanout_parameters_read(const char *query, const struct fanout_options *optio
                            struct fanout_parameters *parameters, struct query_error *error)
 {
 	const uint64_t max_timeout_ms = (uint64_t)options->call_timeout_ms;
-	const uint64_t max_deadline_ms = (uint64_t)options->deadline_ms;
+	const struct batch_limits *limits = &options->limits;
 	enum { N, DELAY, TIMEOUT, DEADLINE, PARALLEL, EXECUTOR, DETAIL, CPU, COUNT };
 	struct query_parameter table[COUNT] = {
-		[N] = {"n", .required = true, .min = 1, .max = options->max_n},
+		[N] = batch_parameter_n(limits),
 		[DELAY] = {"delay_ms", .max = MAX_DELAY_MS, .number = DEFAULT_DELAY_MS},
 		[TIMEOUT] = {"timeout_ms", .min = 1, .max = max_timeout_ms,
 	                     .number = max_timeout_ms},
-		[DEADLINE] = {"deadline_ms", .min = 1, .max = max_deadline_ms,
-	                      .number = max_deadline_ms},
-		[PARALLEL] = {"max_parallel", .max = options->max_n},
-		[EXECUTOR] = {"executor", .kind = QUERY_WORD, .words = options->executors},
+		[DEADLINE] = batch_parameter_deadline(limits),
+		[PARALLEL] = {"max_parallel", .max = limits->max_n},
+		[EXECUTOR] = batch_parameter_executor(limits),
 		[DETAIL] = {"detail", .max = 1},
 		[CPU] = {"cpu_us", .max = MAX_CPU_US},
 	};
 
-	if (!options->executors)
-		table[EXECUTOR].refused = "needs --compare";
 	if (!options->experiments)
 		table[CPU].refused = "needs --experiments";
 	if (query_read(query, table, COUNT, error))

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "executors/deadline.h"
+#include "handlers/query.h"
 
 /*
  * What an endpoint sees of a request, and how it answers. Knows nothing of h2o:
@@ -40,6 +41,9 @@ void response_json(struct response *response, int status, json_t *body);
  */
 void response_problem(struct response *response, int status, const char *parameter,
                       const char *detail_format, ...) __attribute__((format(printf, 4, 5)));
+
+/** Answer 400 with what query_read() found wrong. */
+void response_bad_query(struct response *response, const struct query_error *error);
 
 /** Add a header to an answer; both texts are borrowed until response_finish(). At most one, after
  * the answer itself has been given. */

@@ -89,6 +89,12 @@ void response_problem(struct response *response, int status, const char *paramet
 	free(detail);
 }
 
+void response_bad_query(struct response *response, const struct query_error *error)
+{
+	response_problem(response, 400, error->parameter[0] ? error->parameter : NULL, "%s",
+	                 error->text);
+}
+
 void response_set_header(struct response *response, const char *name, const char *value)
 {
 	assert(!response->headers[0]);

@@ -6,8 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clients/blocking_client.h"
 #include "clients/curl_client.h"
+#include "handlers/cpu.h"
 #include "handlers/fanout.h"
+#include "handlers/pinned.h"
+#include "handlers/sleep.h"
 #include "server/backlog_limit.h"
 #include "server/listener.h"
 #include "server/log.h"
@@ -124,22 +128,76 @@ static int start_client(struct app *app)
 	return error;
 }
 
-static int create_handlers(struct app *app)
+static struct batch_limits batch_limits_of(const struct config *config)
+{
+	return (struct batch_limits){
+		.max_n = config->max_n,
+		.deadline_ms = config->deadline_ms,
+		.max_memory_bytes = config->max_request_bytes_in_memory,
+		.executors = config->compare ? executor_names() : NULL,
+	};
+}
+
+static int create_fanout(struct app *app)
 {
 	const struct config *config = app->config;
 	struct fanout_options options = {
+		.limits = batch_limits_of(config),
 		.client = app->client,
 		.upstream = app->upstream,
-		.max_n = config->max_n,
 		.call_timeout_ms = config->call_timeout_ms,
-		.deadline_ms = config->deadline_ms,
 		.max_reply_bytes = config->max_reply_bytes,
-		.max_memory_bytes = config->max_request_bytes_in_memory,
-		.executors = config->compare ? executor_names() : NULL,
 		.experiments = config->experiments,
 	};
-	struct site *admin = config->admin_listen.host[0] != '\0' ? &app->admin_site : NULL;
+	int error = fanout_handler_create(&options, &app->fanout);
 
+	if (error == 0)
+		site_add(&app->site, app->fanout, false, false);
+	return error;
+}
+
+static int create_pinned(struct app *app, struct handler **out)
+{
+	const struct config *config = app->config;
+	struct pinned_options options = {
+		.limits = batch_limits_of(config),
+		.client = app->client,
+		.upstream = app->upstream,
+		.call_timeout_ms = config->call_timeout_ms,
+		.max_reply_bytes = config->max_reply_bytes,
+	};
+	int error = blocking_client_create(&app->blocking_client);
+
+	if (error != 0)
+		return error;
+	options.blocking_client = app->blocking_client;
+	return pinned_handler_create(&options, out);
+}
+
+static int create_experiments(struct app *app)
+{
+	struct batch_limits limits = batch_limits_of(app->config);
+	struct handler **experiments = app->experiments;
+	int error = sleep_handler_create(&limits, &experiments[0]);
+
+	if (error == 0)
+		error = cpu_handler_create(&limits, &experiments[1]);
+	if (error == 0)
+		error = create_pinned(app, &experiments[2]);
+	for (size_t i = 0; error == 0 && i < APP_EXPERIMENTS; i++)
+		site_add(&app->site, experiments[i], false, false);
+	return error;
+}
+
+static int create_handlers(struct app *app)
+{
+	struct site *admin = app->config->admin_listen.host[0] != '\0' ? &app->admin_site : NULL;
+	int error = create_fanout(app);
+
+	if (error == 0 && app->config->experiments)
+		error = create_experiments(app);
+	if (error != 0)
+		return error;
 	readyz_handler_init(&app->readyz);
 	app->metrics.cpus = &app->cpus;
 	app->metrics.executors = &app->executors;
@@ -148,11 +206,6 @@ static int create_handlers(struct app *app)
 	app->metrics.sites[0] = &app->site;
 	app->metrics.sites[1] = admin;
 	metrics_handler_init(&app->metrics);
-	int error = fanout_handler_create(&options, &app->fanout);
-
-	if (error != 0)
-		return error;
-	site_add(&app->site, app->fanout, false, false);
 	site_add(&app->site, &livez_handler, true, true);
 	site_add(&app->site, &app->readyz.super, true, true);
 	site_add(admin != NULL ? admin : &app->site, &app->metrics.super, true, false);
@@ -219,7 +272,10 @@ static int start_fronts(struct app *app, char error_text[APP_ERROR_BYTES])
 static void stop_inner(struct app *app)
 {
 	executor_set_destroy(&app->executors);
+	for (size_t i = 0; i < APP_EXPERIMENTS; i++)
+		handler_destroy(app->experiments[i]);
 	handler_destroy(app->fanout);
+	http_client_destroy(app->blocking_client);
 	http_client_destroy(app->client);
 	slow_endpoint_stop(app->slow_endpoint);
 	cpu_watch_finish(&app->cpus);

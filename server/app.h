@@ -14,6 +14,8 @@
 #include "server/rejections.h"
 #include "server/slow_endpoint.h"
 
+enum { APP_EXPERIMENTS = 3 }; /* /sleep, /cpu, /pinned */
+
 /*
  * All parts of the server, put together: started from the inside out (slow
  * endpoint, executors, client, handlers, fronts) and stopped the other way.
@@ -25,9 +27,11 @@ struct app {
 	struct cpu_watch cpus;
 	struct slow_endpoint *slow_endpoint; /* NULL: off */
 	struct executor_set executors;
-	char *upstream;             /* owned; the URL that /fanout calls */
-	struct http_client *client; /* a metered one */
+	char *upstream;                      /* owned; the URL that /fanout calls */
+	struct http_client *client;          /* a metered one */
+	struct http_client *blocking_client; /* NULL without --experiments */
 	struct handler *fanout;
+	struct handler *experiments[APP_EXPERIMENTS]; /* NULL without --experiments */
 	struct readyz_handler readyz;
 	struct metrics_handler metrics;
 	struct rejections rejections;

@@ -18,7 +18,7 @@ struct route {
 	struct request_durations durations;
 };
 
-enum { SITE_ROUTES_MAX = 8 };
+enum { SITE_ROUTES_MAX = 16 };
 
 /** Constant once a front has it, but for the durations. */
 struct site {

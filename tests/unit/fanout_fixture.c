@@ -65,16 +65,23 @@ void get(const char *query)
 	finish_serving(&serving);
 }
 
+struct batch_limits plain_limits(void)
+{
+	return (struct batch_limits){
+		.max_n = 100000,
+		.deadline_ms = DEADLINE_MS,
+		.max_memory_bytes = (size_t)64 << 20,
+	};
+}
+
 struct fanout_options plain_options(void)
 {
 	return (struct fanout_options){
+		.limits = plain_limits(),
 		.client = client,
 		.upstream = "http://127.0.0.1:1/slow",
-		.max_n = 100000,
 		.call_timeout_ms = CALL_TIMEOUT_MS,
-		.deadline_ms = DEADLINE_MS,
 		.max_reply_bytes = 1000,
-		.max_memory_bytes = (size_t)64 << 20,
 	};
 }
 

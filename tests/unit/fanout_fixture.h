@@ -9,7 +9,7 @@
 #include "handlers/fanout.h"
 #include "tests/fakes/scripted_client.h"
 
-/* GET /fanout on a real executor, over a client that answers from a script. */
+/* GET of /fanout, or another handler, on a real executor, over a scripted client. */
 
 enum { POOL_THREADS = 8, DEADLINE_MS = 20000, CALL_TIMEOUT_MS = 10000 };
 
@@ -32,11 +32,12 @@ struct serving {
 
 /* The three parts, for tests that want one of them different. */
 void script_by(const struct scripted_options *script);
+struct batch_limits plain_limits(void);
 struct fanout_options plain_options(void);
 void handle_with(struct fanout_options options);
 void run_on(const char *kind, unsigned threads, unsigned max_tasks);
 
-/** What most tests need: a pool, and @count replies that answer the calls in turn. */
+/** What most tests of /fanout need: a pool, and @count replies that answer the calls in turn. */
 void set_up(const struct scripted_reply *replies, size_t count);
 
 int tear_down(void **state);

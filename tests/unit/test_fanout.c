@@ -169,7 +169,7 @@ static void the_deadline_counts_from_the_arrival(void **state)
 		.replies = (struct scripted_reply[]){{.delay_ns = INT64_MAX}}, .reply_count = 1});
 	options = plain_options();
 	/* The request has DEADLINE_MS left: it came as long ago. */
-	options.deadline_ms = INT64_C(2) * DEADLINE_MS;
+	options.limits.deadline_ms = INT64_C(2) * DEADLINE_MS;
 	handle_with(options);
 	run_on("pool", POOL_THREADS, 100);
 	get("n=1&deadline_ms=15000");

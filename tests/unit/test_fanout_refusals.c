@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "handlers/fanout_summary.h"
+#include "handlers/batch_summary.h"
 #include "tests/unit/fanout_fixture.h"
 #include "tests/with_cmocka.h"
 
@@ -89,7 +89,7 @@ static void the_options_admit_executor_and_cpu_us(void **state)
 	(void)state;
 	script_by(&(struct scripted_options){0});
 	options = plain_options();
-	options.executors = names;
+	options.limits.executors = names;
 	options.experiments = true;
 	handle_with(options);
 	run_on("pool", 2, 100);
@@ -133,7 +133,7 @@ static void what_does_not_fit_in_memory_is_refused(void **state)
 	(void)state;
 	script_by(&(struct scripted_options){0});
 	options = plain_options();
-	options.max_memory_bytes = 100000;
+	options.limits.max_memory_bytes = 100000;
 	handle_with(options);
 	run_on("pool", POOL_THREADS, 1000);
 	get("n=1000");
@@ -152,13 +152,13 @@ static void an_answer_that_does_not_fit_in_memory_is_refused(void **state)
 	(void)state;
 	script_by(&(struct scripted_options){0});
 	options = plain_options();
-	options.max_memory_bytes = fanout_calls_bytes(1000) + fanout_summary_bytes(1000) + 20000;
+	options.limits.max_memory_bytes = batch_bytes(1000) + batch_summary_bytes(1000) + 20000;
 	handle_with(options);
 	run_on("pool", POOL_THREADS, 1001);
 	get("n=1000&detail=1");
 	length = snprintf(detail, sizeof(detail),
 	                  "the answer needs more than the %zu bytes of max-request-bytes-in-memory",
-	                  options.max_memory_bytes);
+	                  options.limits.max_memory_bytes);
 	assert_in_range(length, 1, sizeof(detail) - 1);
 	expect_problem(503, NULL, detail);
 	expect_header("Retry-After", "1");

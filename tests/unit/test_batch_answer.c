@@ -1,4 +1,4 @@
-#include "handlers/fanout_answer.h"
+#include "handlers/batch_answer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,23 +6,23 @@
 #include "tests/with_cmocka.h"
 
 static struct text_buffer buffer;
-static struct fanout_calls *calls;
-static struct fanout_summary *summary;
+static struct batch *batch;
+static struct batch_summary *summary;
 
 static int one_call(void **state)
 {
 	(void)state;
 	text_buffer_init(&buffer, 10000);
-	calls = fanout_calls_create(1);
-	summary = fanout_summary_create(1);
-	return calls && summary ? 0 : -1;
+	batch = batch_create(1);
+	summary = batch_summary_create(1);
+	return batch && summary ? 0 : -1;
 }
 
 static int free_all(void **state)
 {
 	(void)state;
 	text_buffer_finish(&buffer);
-	free(calls);
+	free(batch);
 	free(summary);
 	return 0;
 }
@@ -30,12 +30,12 @@ static int free_all(void **state)
 static void print(int64_t elapsed_ns)
 {
 	text_buffer_finish(&buffer);
-	fanout_answer_print(&(struct fanout_answer){.executor = "pool",
-	                                            .client = "curl",
-	                                            .elapsed_ns = elapsed_ns,
-	                                            .summary = summary,
-	                                            .calls = calls},
-	                    &buffer);
+	batch_answer_print(&(struct batch_answer){.executor = "pool",
+	                                          .client = "curl",
+	                                          .elapsed_ns = elapsed_ns,
+	                                          .summary = summary,
+	                                          .batch = batch},
+	                   &buffer);
 	text_buffer_append(&buffer, "\n");
 	assert_int_equal(buffer.error, 0);
 	buffer.data[buffer.length - 1] = '\0';
@@ -50,9 +50,9 @@ static void expect_printed(const char *text)
 static void the_whole_answer_is_as_documented(void **state)
 {
 	(void)state;
-	calls->each[0] = (struct fanout_call){.status = 200, .elapsed_ns = 1000349999};
-	atomic_init(&calls->peak_in_flight, 1);
-	fanout_summary_fill(summary, calls);
+	batch->each[0] = (struct batch_child){.status = 200, .elapsed_ns = 1000349999};
+	atomic_init(&batch->peak_in_flight, 1);
+	batch_summary_fill(summary, batch);
 	print(1013150000);
 	assert_string_equal(
 		buffer.data,

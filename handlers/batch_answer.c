@@ -1,4 +1,4 @@
-#include "handlers/fanout_answer.h"
+#include "handlers/batch_answer.h"
 
 #include "executors/task.h"
 
@@ -47,7 +47,7 @@ static void close_object(struct text_buffer *buffer)
 	text_buffer_append(buffer, "},");
 }
 
-static void append_call_ms(struct text_buffer *buffer, const struct fanout_summary *summary)
+static void append_call_ms(struct text_buffer *buffer, const struct batch_summary *summary)
 {
 	const int64_t *elapsed_ns = summary->elapsed_ns;
 	size_t count = summary->whole;
@@ -66,11 +66,11 @@ static void append_call_ms(struct text_buffer *buffer, const struct fanout_summa
 	close_object(buffer);
 }
 
-static void append_statuses(struct text_buffer *buffer, const struct fanout_summary *summary)
+static void append_statuses(struct text_buffer *buffer, const struct batch_summary *summary)
 {
 	append_key(buffer, "statuses");
 	open_object(buffer);
-	for (unsigned status = 0; status < FANOUT_STATUS_LIMIT; status++) {
+	for (unsigned status = 0; status < BATCH_STATUS_LIMIT; status++) {
 		if (summary->statuses[status] == 0)
 			continue;
 		text_buffer_append(buffer, "\"");
@@ -83,13 +83,13 @@ static void append_statuses(struct text_buffer *buffer, const struct fanout_summ
 }
 
 static void append_errors(struct text_buffer *buffer, const char *name,
-                          const struct fanout_summary *summary)
+                          const struct batch_summary *summary)
 {
 	append_key(buffer, name);
 	open_object(buffer);
-	for (unsigned outcome = HTTP_OK + 1; outcome < FANOUT_OUTCOMES; outcome++)
+	for (unsigned outcome = HTTP_OK + 1; outcome < BATCH_OUTCOMES; outcome++)
 		if (summary->errors[outcome] > 0)
-			append_number(buffer, fanout_outcome_name(outcome),
+			append_number(buffer, batch_outcome_name(outcome),
 			              summary->errors[outcome]);
 	close_object(buffer);
 }
@@ -104,7 +104,7 @@ static uint64_t tenths_of_percent(uint64_t part, uint64_t whole)
 	return tenths == 0 && part > 0 ? 1 : tenths;
 }
 
-static void append_coverage(struct text_buffer *buffer, const struct fanout_summary *summary)
+static void append_coverage(struct text_buffer *buffer, const struct batch_summary *summary)
 {
 	append_key(buffer, "coverage");
 	open_object(buffer);
@@ -117,26 +117,26 @@ static void append_coverage(struct text_buffer *buffer, const struct fanout_summ
 	close_object(buffer);
 }
 
-static void append_call(struct text_buffer *buffer, size_t index, const struct fanout_call *call)
+static void append_call(struct text_buffer *buffer, size_t index, const struct batch_child *child)
 {
 	open_object(buffer);
 	append_number(buffer, "i", index);
-	if (call->outcome == HTTP_OK)
-		append_number(buffer, "status", (unsigned)call->status);
+	if (child->outcome == HTTP_OK)
+		append_number(buffer, "status", (unsigned)child->status);
 	else
-		append_text(buffer, "error", fanout_outcome_name(call->outcome));
-	append_ms(buffer, "ms", call->elapsed_ns);
-	if (call->outcome == HTTP_OK)
-		append_number(buffer, "bytes", call->reply_len);
+		append_text(buffer, "error", batch_outcome_name(child->outcome));
+	append_ms(buffer, "ms", child->elapsed_ns);
+	if (child->outcome == HTTP_OK)
+		append_number(buffer, "bytes", child->reply_len);
 	close_object(buffer);
 }
 
-static void append_calls(struct text_buffer *buffer, const struct fanout_calls *calls)
+static void append_calls(struct text_buffer *buffer, const struct batch *batch)
 {
 	append_key(buffer, "calls");
 	text_buffer_append(buffer, "[");
-	for (size_t i = 0; i < calls->count && !buffer->error; i++) {
-		append_call(buffer, i, &calls->each[i]);
+	for (size_t i = 0; i < batch->count && !buffer->error; i++) {
+		append_call(buffer, i, &batch->each[i]);
 		if (i % CALLS_BETWEEN_YIELDS == CALLS_BETWEEN_YIELDS - 1)
 			task_yield();
 	}
@@ -144,27 +144,29 @@ static void append_calls(struct text_buffer *buffer, const struct fanout_calls *
 	text_buffer_append(buffer, "],");
 }
 
-void fanout_answer_print(const struct fanout_answer *answer, struct text_buffer *buffer)
+void batch_answer_print(const struct batch_answer *answer, struct text_buffer *buffer)
 {
-	const struct fanout_summary *summary = answer->summary;
-	const struct fanout_calls *calls = answer->calls;
+	const struct batch_summary *summary = answer->summary;
+	const struct batch *batch = answer->batch;
 
 	open_object(buffer);
 	append_text(buffer, "executor", answer->executor);
-	append_text(buffer, "client", answer->client);
+	if (answer->client)
+		append_text(buffer, "client", answer->client);
 	append_number(buffer, "n", summary->requested);
 	append_number(buffer, "ok", summary->ok);
 	append_number(buffer, "failed", summary->requested - summary->ok);
 	append_ms(buffer, "elapsed_ms", answer->elapsed_ns);
 	append_call_ms(buffer, summary);
-	append_statuses(buffer, summary);
+	if (answer->client)
+		append_statuses(buffer, summary);
 	append_errors(buffer, "errors", summary);
 	append_coverage(buffer, summary);
-	/* Every call has ended: nobody changes it any more. */
+	/* Every child has ended: nobody changes it any more. */
 	append_number(buffer, "peak_in_flight",
-	              atomic_load_explicit(&calls->peak_in_flight, memory_order_relaxed));
+	              atomic_load_explicit(&batch->peak_in_flight, memory_order_relaxed));
 	if (answer->detail)
-		append_calls(buffer, calls);
+		append_calls(buffer, batch);
 	close_object(buffer);
 	text_buffer_trim(buffer, ',');
 }

@@ -1,4 +1,4 @@
-#include "handlers/fanout_summary.h"
+#include "handlers/batch_summary.h"
 
 #include <stdlib.h>
 
@@ -40,35 +40,35 @@ static void percentiles_of_1_to_100_are_themselves(void **state)
 		assert_int_equal(nearest_rank(set, 100, percent), percent);
 }
 
-static struct fanout_calls *calls_with(const struct fanout_call *each, size_t count)
+static struct batch *batch_with(const struct batch_child *each, size_t count)
 {
-	struct fanout_calls *calls = fanout_calls_create(count);
+	struct batch *batch = batch_create(count);
 
-	assert_non_null(calls);
+	assert_non_null(batch);
 	for (size_t i = 0; i < count; i++)
-		calls->each[i] = each[i];
-	return calls;
+		batch->each[i] = each[i];
+	return batch;
 }
 
-static struct fanout_summary *summary_of(const struct fanout_call *each, size_t count)
+static struct batch_summary *summary_of(const struct batch_child *each, size_t count)
 {
-	struct fanout_calls *calls = calls_with(each, count);
-	struct fanout_summary *summary = fanout_summary_create(count);
+	struct batch *batch = batch_with(each, count);
+	struct batch_summary *summary = batch_summary_create(count);
 
 	assert_non_null(summary);
-	fanout_summary_fill(summary, calls);
-	free(calls);
+	batch_summary_fill(summary, batch);
+	free(batch);
 	return summary;
 }
 
 static void whole_replies_are_sorted_and_only_2xx_are_ok(void **state)
 {
-	static const struct fanout_call each[] = {
+	static const struct batch_child each[] = {
 		{.status = 299, .elapsed_ns = 30},        {.status = 300, .elapsed_ns = 10},
 		{.outcome = HTTP_RESET, .elapsed_ns = 5}, {.status = 200, .elapsed_ns = 20},
-		{.status = 199, .elapsed_ns = 40},        {.outcome = FANOUT_REJECTED},
+		{.status = 199, .elapsed_ns = 40},        {.outcome = BATCH_REJECTED},
 	};
-	struct fanout_summary *summary = summary_of(each, 6);
+	struct batch_summary *summary = summary_of(each, 6);
 
 	(void)state;
 	assert_int_equal(summary->requested, 6);
@@ -77,31 +77,30 @@ static void whole_replies_are_sorted_and_only_2xx_are_ok(void **state)
 	assert_int_equal(summary->statuses[199], 1);
 	assert_int_equal(summary->statuses[0], 0);
 	assert_int_equal(summary->errors[HTTP_RESET], 1);
-	assert_int_equal(summary->errors[FANOUT_REJECTED], 1);
+	assert_int_equal(summary->errors[BATCH_REJECTED], 1);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(summary->elapsed_ns[i], 10 * (i + 1));
-	assert_false(fanout_summary_is_overload(summary));
+	assert_false(batch_summary_is_overload(summary));
 	free(summary);
 }
 
 static void overload_is_when_all_were_turned_away(void **state)
 {
-	static const struct fanout_call away[] = {{.outcome = FANOUT_REJECTED},
+	static const struct batch_child away[] = {{.outcome = BATCH_REJECTED},
 	                                          {.outcome = HTTP_NO_PERMIT}};
-	static const struct fanout_call mixed[] = {{.outcome = FANOUT_REJECTED},
+	static const struct batch_child mixed[] = {{.outcome = BATCH_REJECTED},
 	                                           {.outcome = HTTP_TIMEOUT}};
-	static const struct fanout_call answered[] = {{.outcome = FANOUT_REJECTED},
-	                                              {.status = 500}};
-	struct fanout_summary *summary = summary_of(away, 2);
+	static const struct batch_child answered[] = {{.outcome = BATCH_REJECTED}, {.status = 500}};
+	struct batch_summary *summary = summary_of(away, 2);
 
 	(void)state;
-	assert_true(fanout_summary_is_overload(summary));
+	assert_true(batch_summary_is_overload(summary));
 	free(summary);
 	summary = summary_of(mixed, 2);
-	assert_false(fanout_summary_is_overload(summary));
+	assert_false(batch_summary_is_overload(summary));
 	free(summary);
 	summary = summary_of(answered, 2);
-	assert_false(fanout_summary_is_overload(summary));
+	assert_false(batch_summary_is_overload(summary));
 	free(summary);
 }
 
