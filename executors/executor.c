@@ -106,6 +106,24 @@ int executor_resize(struct executor *executor, unsigned carriers)
 	return executor->ops->resize(executor, carriers);
 }
 
+unsigned executor_pinned_events(struct executor *executor, uint64_t *next, struct pinned_event *out,
+                                unsigned max)
+{
+	return executor->ops->pinned_events ? executor->ops->pinned_events(executor, next, out, max)
+	                                    : 0;
+}
+
+const char *pinned_kind_name(enum pinned_kind kind)
+{
+	static const char *const names[] = {
+		[PINNED_CPU] = "cpu",
+		[PINNED_SYSCALL] = "syscall",
+		[PINNED_LOCK] = "lock",
+	};
+
+	return names[kind];
+}
+
 void executor_stats(struct executor *executor, struct executor_stats *out)
 {
 	struct executor_stats stats = {

@@ -1,6 +1,7 @@
 #ifndef EXECUTORS_EXECUTOR_H
 #define EXECUTORS_EXECUTOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,6 +47,31 @@ struct executor_options {
 	enum when_full when_full; /* "pool" only */
 	size_t stack_bytes;       /* "coroutine" only: stack of one task, guard included */
 	enum stack_guard stack_guard; /* "coroutine" only */
+	unsigned spare_drivers;   /* "coroutine" only: threads beside the carriers', which take over
+	                             a carrier that a task keeps; 0: such a task holds it up */
+	unsigned pinned_threshold_ms; /* "coroutine" only: how long a task may keep its carrier, at
+	                                 least 1 */
+};
+
+/** What a task did that kept its carrier for longer than the threshold. */
+enum pinned_kind {
+	PINNED_CPU,     /* it computed */
+	PINNED_SYSCALL, /* it was in a system call that blocks */
+	PINNED_LOCK,    /* the same, for a lock (futex(2)) */
+	PINNED_KINDS,   /* how many there are */
+};
+
+struct pinned_event {
+	uint64_t number;       /* counts from 0 */
+	struct deadline since; /* from when on the carrier was seen kept; CLOCK_MONOTONIC */
+	int64_t duration_ns;   /* until the task called into the runtime; 0: it has not, or nobody
+	                          could take its carrier over */
+	enum pinned_kind kind;
+	const char *task_name; /* static text; NULL: it has none, or is not known */
+	unsigned carrier;      /* its number */
+	bool is_handed_over;   /* to another thread; else all tasks of the carrier waited */
+
+	const void *coroutine; /* the executor's */
 };
 
 /** A snapshot; counters never go backwards, gauges may be stale by microseconds. */
@@ -66,6 +92,8 @@ struct executor_stats {
 	size_t stack_high_water_bytes; /* most that a task was seen to have used of its stack, in
 	                                  whole pages and with what is kept at its top: the
 	                                  first task and one in 256 are measured as they end */
+	unsigned drivers;   /* "coroutine": threads that run carriers, spares included; else 0 */
+	uint64_t pinned[PINNED_KINDS]; /* pinned events since start */
 };
 
 /** The names of the executors, in the order of the table, NULL at the end. Static. */
@@ -102,6 +130,16 @@ int executor_submit(struct executor *executor, struct task *task);
  * -EAGAIN or -EMFILE: fewer carriers than asked for are running, call again later.
  */
 int executor_resize(struct executor *executor, unsigned carriers);
+
+/**
+ * The pinned events from number *@next on, oldest first, and move *@next behind them. The last 256
+ * are kept, those before are passed over. Any thread. Returns how many were written, at most @max.
+ */
+unsigned executor_pinned_events(struct executor *executor, uint64_t *next, struct pinned_event *out,
+                                unsigned max);
+
+/** Static text: "cpu", "syscall", "lock". */
+const char *pinned_kind_name(enum pinned_kind kind);
 
 /** Any thread. */
 void executor_stats(struct executor *executor, struct executor_stats *out);

@@ -61,6 +61,10 @@ struct executor_ops {
 
 	int (*resize)(struct executor *executor, unsigned carriers);
 
+	/* NULL if nothing can be pinned. */
+	unsigned (*pinned_events)(struct executor *executor, uint64_t *next,
+	                          struct pinned_event *out, unsigned max);
+
 	/* Add queued, threads and carriers; the rest is filled in. */
 	void (*stats)(struct executor *executor, struct executor_stats *out);
 

@@ -313,7 +313,7 @@ int app_start(struct app *app, const struct config *config, char error_text[APP_
 	return error;
 }
 
-void app_tick(struct app *app)
+static void follow_quota(struct app *app)
 {
 	unsigned usable = cpu_watch_read(&app->cpus);
 
@@ -331,6 +331,12 @@ void app_tick(struct app *app)
 	}
 	log_event(LOG_SEVERITY_INFO, "carriers", "now=%u was=%u", usable, app->carriers);
 	app->carriers = usable;
+}
+
+void app_tick(struct app *app)
+{
+	follow_quota(app);
+	pinned_log_write(&app->pinned_log, &app->executors);
 }
 
 void app_stop(struct app *app)

@@ -10,6 +10,7 @@
 #include "server/executor_set.h"
 #include "server/fronts.h"
 #include "server/metrics.h"
+#include "server/pinned_log.h"
 #include "server/probes.h"
 #include "server/rejections.h"
 #include "server/slow_endpoint.h"
@@ -27,6 +28,7 @@ struct app {
 	struct cpu_watch cpus;
 	struct slow_endpoint *slow_endpoint; /* NULL: off */
 	struct executor_set executors;
+	struct pinned_log pinned_log;
 	char *upstream;                      /* owned; the URL that /fanout calls */
 	struct http_client *client;          /* a metered one */
 	struct http_client *blocking_client; /* NULL without --experiments */
@@ -49,7 +51,7 @@ enum { APP_ERROR_BYTES = 400 };
  */
 int app_start(struct app *app, const struct config *config, char error_text[APP_ERROR_BYTES]);
 
-/** Once a second: follow the CPU quota. */
+/** Once a second: follow the CPU quota, log what is new. */
 void app_tick(struct app *app);
 
 /** Stop everything, in order. The fronts are drained. */

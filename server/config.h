@@ -55,6 +55,8 @@ struct config {
 	unsigned max_threads;
 	unsigned max_tasks;
 	size_t stack_bytes;
+	unsigned spare_drivers;
+	unsigned pinned_threshold_ms;
 
 	const char *upstream; /* a URL; NULL: the built-in slow endpoint */
 	const char *client;   /* "auto" or "curl" */

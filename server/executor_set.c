@@ -17,6 +17,8 @@ static struct executor_options options_for(const char *name, const struct config
 		.max_queued = config->queue,
 		.when_full = config->when_full,
 		.stack_bytes = config->stack_bytes,
+		.spare_drivers = config->spare_drivers,
+		.pinned_threshold_ms = config->pinned_threshold_ms,
 	};
 }
 
@@ -132,20 +134,39 @@ static double refused(const struct executor_stats *stats)
 	return (double)stats->refused;
 }
 
+static void print_pinned(const uint64_t pinned[PINNED_KINDS], struct metrics_text *text)
+{
+	metrics_family(text, "fanoutd_pinned_total", "counter",
+	               "Times a task kept its carrier for longer than --pinned-threshold-ms.");
+	for (size_t kind = 0; kind < PINNED_KINDS; kind++)
+		metrics_sample(
+			text, "fanoutd_pinned_total",
+			(const char *[]){"kind", pinned_kind_name((enum pinned_kind)kind), NULL},
+			(double)pinned[kind]);
+}
+
 void executor_set_print(const struct executor_set *set, struct metrics_text *text)
 {
 	struct executor_stats stats[EXECUTOR_SET_MAX];
-	unsigned carriers = 0;
+	unsigned carriers = 0, drivers = 0;
+	uint64_t pinned[PINNED_KINDS] = {0};
 
 	metrics_family(text, "fanoutd_tasks", "gauge",
 	               "Tasks admitted and not finished, by state.");
 	for (size_t i = 0; i < set->count; i++) {
 		executor_stats(set->executors[i], &stats[i]);
 		carriers += stats[i].carriers;
+		drivers += stats[i].drivers;
+		for (size_t kind = 0; kind < PINNED_KINDS; kind++)
+			pinned[kind] += stats[i].pinned[kind];
 		print_states(executor_name(set->executors[i]), &stats[i], text);
 	}
 	metrics_family(text, "fanoutd_carriers", "gauge", "Carriers that accept tasks.");
 	metrics_sample(text, "fanoutd_carriers", NULL, carriers);
+	metrics_family(text, "fanoutd_drivers", "gauge",
+	               "Threads that run carriers, spares included.");
+	metrics_sample(text, "fanoutd_drivers", NULL, drivers);
+	print_pinned(pinned, text);
 	print_family(set, stats, "fanoutd_queue_depth", "gauge",
 	             "Requests and scopes that wait in run queues.", queue_depth, text);
 	print_family(set, stats, "fanoutd_executor_threads", "gauge", "Threads of an executor.",

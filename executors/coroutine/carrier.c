@@ -18,123 +18,9 @@
 /* Tasks that a thief takes at once. */
 #define STEAL_BATCH 8
 
-#define WORD_TASK UINT64_C(1)
-#define WORD_SEQUENCE UINT64_C(4)
-
 static struct coroutine_carrier *of_base(struct carrier *carrier)
 {
 	return (struct coroutine_carrier *)carrier; /* its first member */
-}
-
-/* ------ the word; see carrier.h */
-
-static void carrier_release(struct coroutine *coroutine)
-{
-	struct coroutine_carrier *carrier = coroutine->carrier;
-	uint64_t word = atomic_load_explicit(&carrier->word, memory_order_relaxed);
-
-	atomic_store_explicit(&carrier->word, word | WORD_TASK, memory_order_release);
-}
-
-static void carrier_claim(struct coroutine *coroutine)
-{
-	struct coroutine_carrier *carrier = coroutine->carrier;
-	uint64_t word = atomic_load_explicit(&carrier->word, memory_order_relaxed);
-	bool won =
-		atomic_compare_exchange_strong_explicit(&carrier->word, &word, word & ~WORD_TASK,
-	                                                memory_order_acquire, memory_order_relaxed);
-
-	assert(won && (word & WORD_TASK)); /* nobody takes a carrier from a running task */
-}
-
-/* ------ on a task's stack, between a claim and a release */
-
-/* The one function that leaves a task's stack. errno is the task's: it is kept here. */
-static __attribute__((noinline)) void leave_stack(struct coroutine *coroutine,
-                                                  enum carrier_after after)
-{
-	struct driver *driver = driver_self();
-	int saved_errno = errno;
-
-	coroutine->carrier->after = after;
-	if (after == AFTER_EXIT)
-		fiber_leave(&coroutine->fiber, &driver->native);
-	else
-		fiber_switch(&coroutine->fiber, &driver->native);
-	errno = saved_errno;
-}
-
-static void coroutine_main(void *fiber)
-{
-	struct coroutine *coroutine = fiber;
-	int result;
-
-	fiber_enter(&coroutine->fiber);
-	carrier_release(coroutine);
-	result = coroutine->task->run(coroutine->task);
-	carrier_claim(coroutine);
-	coroutine->carrier->result = result;
-	leave_stack(coroutine, AFTER_EXIT);
-	abort(); /* resumed after its end */
-}
-
-static void timeout_set(struct coroutine *coroutine, struct deadline deadline)
-{
-	int error;
-
-	if (deadline.ns == DEADLINE_NEVER.ns)
-		return;
-	coroutine->timeout.when_ns = deadline.ns;
-	error = timer_heap_add(&coroutine->carrier->timeouts, &coroutine->timeout);
-	assert(error == 0); /* carrier_start() has reserved the room */
-	(void)error;
-}
-
-int coroutine_park(struct task *task, struct deadline deadline)
-{
-	struct coroutine *coroutine = task->seat;
-	int error = 0;
-
-	carrier_claim(coroutine);
-	if (atomic_exchange_explicit(&task->permit, PERMIT_NONE, memory_order_acquire) !=
-	    PERMIT_NOTED) {
-		coroutine->timed_out = false;
-		timeout_set(coroutine, deadline);
-		leave_stack(coroutine, AFTER_PARK);
-		timer_heap_remove(&coroutine->carrier->timeouts, &coroutine->timeout);
-		/* Acquire: more than one may have woken us, and each had something to say. */
-		(void)atomic_exchange_explicit(&task->permit, PERMIT_NONE, memory_order_acquire);
-		error = coroutine->timed_out ? -ETIMEDOUT : 0;
-	}
-	carrier_release(coroutine);
-	return error;
-}
-
-void coroutine_yield(struct task *task)
-{
-	struct coroutine *coroutine = task->seat;
-
-	carrier_claim(coroutine);
-	leave_stack(coroutine, AFTER_YIELD);
-	carrier_release(coroutine);
-}
-
-struct carrier *coroutine_current_carrier(struct task *task)
-{
-	return &((struct coroutine *)task->seat)->carrier->base;
-}
-
-static void carrier_op_call(struct carrier *carrier, struct task *task,
-                            void (*fn)(struct carrier *carrier, void *arg), void *arg)
-{
-	struct coroutine *coroutine = task->seat;
-
-	(void)carrier;
-	carrier_claim(coroutine);
-	coroutine->call = fn;
-	coroutine->call_arg = arg;
-	leave_stack(coroutine, AFTER_CALL);
-	carrier_release(coroutine);
 }
 
 /* ------ waking */
@@ -333,16 +219,17 @@ static void carrier_after_exit(struct coroutine_carrier *carrier, struct corouti
 {
 	unsigned live = atomic_load_explicit(&carrier->live, memory_order_relaxed);
 	struct task *task = coroutine->task;
+	int result = coroutine->result;
 
 	coroutine_put(carrier, coroutine);
 	atomic_store_explicit(&carrier->live, live - 1, memory_order_relaxed);
-	task_end(task, carrier->result);
+	task_end(task, result);
 	coroutine_executor_task_ended(carrier->executor);
 }
 
-static void carrier_switch_to(struct coroutine_carrier *carrier, struct coroutine *coroutine)
+static void carrier_switch_to(struct coroutine_carrier *carrier, struct driver *driver,
+                              struct coroutine *coroutine)
 {
-	struct driver *driver = driver_self();
 	uint64_t word = atomic_load_explicit(&carrier->word, memory_order_relaxed);
 
 	carrier->current = coroutine;
@@ -351,21 +238,21 @@ static void carrier_switch_to(struct coroutine_carrier *carrier, struct coroutin
 	task_set_current(coroutine->task);
 	fiber_switch(&driver->native, &coroutine->fiber);
 	task_set_current(NULL);
-	driver_self()->on_task = false;
+	driver->on_task = false;
 }
 
-static void carrier_resume(struct coroutine_carrier *carrier, struct coroutine *coroutine)
+/* Have @coroutine go on, and do what it wants done when it leaves. False: @carrier was given to
+ * another driver meanwhile, and must not be touched. */
+static bool carrier_resume(struct coroutine_carrier *carrier, struct driver *driver,
+                           struct coroutine *coroutine)
 {
 	coroutine_set_parked(coroutine, false);
-	carrier_switch_to(carrier, coroutine);
-	while (carrier->after == AFTER_CALL) {
-		coroutine = carrier->current;
+	carrier_switch_to(carrier, driver, coroutine);
+	while (driver->after == AFTER_CALL) {
 		coroutine->call(&carrier->base, coroutine->call_arg);
-		carrier_switch_to(carrier, coroutine);
+		carrier_switch_to(carrier, driver, coroutine);
 	}
-	coroutine = carrier->current;
-	carrier->current = NULL;
-	switch (carrier->after) {
+	switch (driver->after) {
 	case AFTER_YIELD:
 		ready_push(carrier, coroutine);
 		break;
@@ -377,11 +264,19 @@ static void carrier_resume(struct coroutine_carrier *carrier, struct coroutine *
 		break;
 	case AFTER_CALL:
 		break;
+	case AFTER_LOST:
+		/* Only here, where its stack has been left, may another pthread resume it. */
+		driver->carrier = NULL;
+		monitor_notice_rejoin(&carrier->executor->monitor, coroutine);
+		inbox_push(carrier, coroutine);
+		return false;
 	}
+	return true;
 }
 
-/* Started tasks come before new ones, but one new task gets its chance in every turn. */
-static void carrier_run_tasks(struct coroutine_carrier *carrier)
+/* Started tasks come before new ones, but one new task gets its chance in every turn. False as
+ * carrier_resume(). */
+static bool carrier_run_tasks(struct coroutine_carrier *carrier, struct driver *driver)
 {
 	int64_t end_ns = deadline_now_ns() + TURN_NS;
 
@@ -392,14 +287,16 @@ static void carrier_run_tasks(struct coroutine_carrier *carrier)
 		if (!carrier->ready)
 			inbox_take(carrier); /* woken by one that ran in this turn, perhaps */
 		if (!carrier->ready && !carrier_start_new(carrier, true))
-			return;
+			return true;
 		coroutine = ready_pop(carrier);
 		if (!coroutine)
 			continue; /* what was to be started could not be */
-		carrier_resume(carrier, coroutine);
+		if (!carrier_resume(carrier, driver, coroutine))
+			return false;
 		if (i % 8 == 0 && deadline_now_ns() > end_ns)
-			return;
+			return true;
 	}
+	return true;
 }
 
 static bool carrier_has_work(struct coroutine_carrier *carrier)
@@ -450,8 +347,9 @@ static void carrier_run_due(struct coroutine_carrier *carrier)
 static void carrier_poll(struct coroutine_carrier *carrier)
 {
 	struct deadline until = (struct deadline){0};
+	bool was_idle = !carrier->ready;
 
-	if (!carrier->ready) {
+	if (was_idle) {
 		atomic_store(&carrier->sleeping, true);
 		if (!carrier_has_work(carrier) &&
 		    !coroutine_executor_may_stop(carrier->executor, carrier))
@@ -459,7 +357,11 @@ static void carrier_poll(struct coroutine_carrier *carrier)
 	}
 	carrier->event_count =
 		epoll_wait_until(carrier->epoll_fd, carrier->events, CARRIER_EVENTS, until);
-	atomic_store_explicit(&carrier->sleeping, false, memory_order_relaxed);
+	if (was_idle) {
+		/* Sequentially consistent, and the monitor is looked at next: see monitor.c. */
+		atomic_store(&carrier->sleeping, false);
+		monitor_notice_work(&carrier->executor->monitor);
+	}
 	carrier_dispatch(carrier);
 	carrier_run_due(carrier);
 }
@@ -495,21 +397,32 @@ static void carrier_op_arm(struct carrier *base, struct carrier_fd *watch, uint3
 }
 
 static const struct carrier_ops coroutine_carrier_ops = {
-	.call = carrier_op_call,
+	.call = coroutine_call,
 	.watch = carrier_op_watch,
 	.arm = carrier_op_arm,
 };
 
-void coroutine_carrier_drive(struct coroutine_carrier *carrier)
+static void carrier_close(struct coroutine_carrier *carrier)
 {
-	while (!coroutine_executor_may_stop(carrier->executor, carrier)) {
-		inbox_take(carrier);
-		carrier_run_tasks(carrier);
-		carrier_poll(carrier);
-	}
 	carrier_finish(&carrier->base);
 	carrier_init(&carrier->base, &coroutine_carrier_ops);
 	stack_cache_empty(&carrier->stacks);
+	coroutine_executor_stopped(carrier->executor, carrier);
+}
+
+void coroutine_carrier_drive(struct coroutine_carrier *carrier, struct driver *driver)
+{
+	atomic_store_explicit(&carrier->driver, driver, memory_order_relaxed);
+	while (!coroutine_executor_may_stop(carrier->executor, carrier)) {
+		/* The poller first: a driver that takes over comes from a turn that was cut off,
+		 * and timers must not wait for the tasks that cut off the next. */
+		carrier_poll(carrier);
+		inbox_take(carrier);
+		if (!carrier_run_tasks(carrier, driver))
+			return;
+	}
+	driver->carrier = NULL;
+	carrier_close(carrier);
 }
 
 int coroutine_carrier_create(struct coroutine_executor *executor, unsigned id,

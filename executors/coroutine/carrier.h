@@ -20,48 +20,47 @@
  * Ownership of a carrier is its word, `seq << 2 | TASK`:
  *
  *	from        to          who                              order
- *	SCHED(s)    TASK(s)     carrier_release(): the driver,   store, release: the last thing
+ *	SCHED(s)    TASK(s)     coroutine_release(): the driver, store, release: the last thing
  *	                        on the task's stack              before the task's own code goes on
- *	TASK(s)     SCHED(s)    carrier_claim(): the task        compare-and-swap, acquire: the
+ *	TASK(s)     SCHED(s)    coroutine_claim(): the task      compare-and-swap, acquire: the
  *	                                                         first thing of a claiming call
+ *	TASK(s)     SCHED(s+1)  the monitor, for a spare driver  compare-and-swap, acquire
  *	SCHED(s)    SCHED(s+1)  the driver, before each switch   relaxed: its own
  *	                        to a task
  *
- * In SCHED the driver owns everything below that is not marked otherwise; in
- * TASK nobody does, and the task's code runs. A claiming call (park, yield,
- * carrier_call, the return) begins with a claim and ends with a release; wake,
- * cancel and submit never claim. A claim cannot fail as long as nothing takes a
- * carrier from a task that keeps it too long; then it will.
+ * In SCHED the driver (for a moment: the monitor) owns everything below that is
+ * not marked otherwise; in TASK nobody does, and the task's code runs. A claiming
+ * call (park, yield, carrier_call, the return) begins with a claim and ends with a
+ * release; wake, cancel and submit never claim. A claim that fails has lost the
+ * carrier for good, since s never comes back: the task leaves its stack and goes
+ * to its carrier's inbox, and resumes in SCHED on the carrier's driver of then.
  */
 /* clang-format on */
+#define WORD_TASK UINT64_C(1)
+#define WORD_SEQUENCE UINT64_C(4)
+
 #define CARRIERS_MAX EXECUTOR_CARRIERS_MAX
 #define CARRIER_EVENTS 256
 
 enum carrier_state {
 	CARRIER_ACCEPTING, /* starts tasks */
 	CARRIER_RETIRING,  /* runs those it has, leaves its queue to others, then stops */
+	CARRIER_STOPPING,  /* its driver is closing it */
 	CARRIER_STOPPED,   /* no driver; the struct stays, since a waker may be late */
 };
 
-/* What the loop does with a coroutine that has left its stack. */
-enum carrier_after {
-	AFTER_YIELD,
-	AFTER_PARK,
-	AFTER_CALL,
-	AFTER_EXIT,
-};
-
 struct coroutine_executor;
+struct driver;
 
 struct coroutine_carrier {
 	struct carrier base; /* services and timers; first */
 	struct coroutine_executor *executor;
 	unsigned id;
 
-	_Atomic uint64_t word;     /* see above */
-	struct coroutine *current; /* on its stack now */
-	enum carrier_after after;  /* written by @current as it leaves */
-	int result;                /* with AFTER_EXIT */
+	_Atomic uint64_t word;           /* see above */
+	struct coroutine *current;       /* the last one switched to */
+	_Atomic(struct driver *) driver; /* relaxed: written by itself, read by the monitor once it
+	                                    has won the word */
 
 	struct coroutine *ready, **ready_last; /* FIFO */
 	struct timer_heap timeouts; /* of parked coroutines; has room for all live ones */
@@ -84,28 +83,23 @@ struct coroutine_carrier {
 	                                      see executor->accepting */
 	atomic_uint live;                  /* coroutines here; relaxed, written by the driver */
 	atomic_uint parked;                /* of these; relaxed, written by the driver */
-	pthread_t thread;                  /* executor->lock */
-	bool has_thread;                   /* executor->lock; to be joined */
 };
 
 /** One carrier, stopped. Returns 0, -ENOMEM or -EMFILE. */
 int coroutine_carrier_create(struct coroutine_executor *executor, unsigned id,
                              struct coroutine_carrier **out);
 
-/** Its thread has been joined. NULL is ignored. */
+/** No driver runs it. NULL is ignored. */
 void coroutine_carrier_destroy(struct coroutine_carrier *carrier);
 
-/** The body of a driver: run the carrier until it stops. */
-void coroutine_carrier_drive(struct coroutine_carrier *carrier);
+/** Run the carrier on @driver, the calling one, until it stops or is given to another driver. */
+void coroutine_carrier_drive(struct coroutine_carrier *carrier, struct driver *driver);
 
 /** Have the driver look at its inbox, its queue and its state. Any thread. False if it was not
  * asleep: then it will look by itself. */
 bool coroutine_carrier_wake(struct coroutine_carrier *carrier);
 
 /* struct executor_ops */
-int coroutine_park(struct task *task, struct deadline deadline);
 void coroutine_unpark(struct task *task, unsigned state);
-void coroutine_yield(struct task *task);
-struct carrier *coroutine_current_carrier(struct task *task);
 
 #endif

@@ -16,6 +16,15 @@
  */
 struct coroutine_carrier;
 
+/* Why a coroutine has left its stack: what the driver it lands on has to do. */
+enum coroutine_after {
+	AFTER_YIELD,
+	AFTER_PARK,
+	AFTER_CALL,
+	AFTER_EXIT,
+	AFTER_LOST, /* the carrier is another driver's */
+};
+
 struct coroutine {
 	struct fiber fiber; /* first: fiber_enter() gets its address */
 	struct coroutine_carrier *carrier;
@@ -26,10 +35,23 @@ struct coroutine {
 	struct timer timeout; /* set while it is parked with a deadline */
 	bool timed_out;       /* that timer ended the park */
 	bool parked;          /* counted as parked */
+	int result;           /* with AFTER_EXIT: the task's */
 
-	/* What carrier_call() wants done while the stack is left. */
+	/* With AFTER_CALL: what carrier_call() wants done while the stack is left. */
 	void (*call)(struct carrier *carrier, void *arg);
 	void *call_arg;
 };
+
+/** The first function on a coroutine's stack; @fiber is its fiber. */
+void coroutine_main(void *fiber);
+
+/* struct executor_ops; each may come back on another pthread. */
+int coroutine_park(struct task *task, struct deadline deadline);
+void coroutine_yield(struct task *task);
+struct carrier *coroutine_current_carrier(struct task *task);
+
+/* struct carrier_ops, likewise. */
+void coroutine_call(struct carrier *carrier, struct task *task,
+                    void (*fn)(struct carrier *carrier, void *arg), void *arg);
 
 #endif

@@ -138,10 +138,6 @@ void coroutine_executor_task_ended(struct coroutine_executor *executor)
 bool coroutine_executor_may_stop(struct coroutine_executor *executor,
                                  struct coroutine_carrier *carrier)
 {
-	bool stopped;
-
-	if (state(carrier) == CARRIER_STOPPED)
-		return true;
 	if (atomic_load_explicit(&carrier->live, memory_order_relaxed))
 		return false;
 	if (atomic_load(&executor->base.closing))
@@ -150,40 +146,46 @@ bool coroutine_executor_may_stop(struct coroutine_executor *executor,
 		return false;
 	pthread_mutex_lock(&executor->lock);
 	if (state(carrier) == CARRIER_RETIRING)
-		set_state_locked(carrier, CARRIER_STOPPED);
-	stopped = state(carrier) == CARRIER_STOPPED;
+		set_state_locked(carrier, CARRIER_STOPPING);
 	pthread_mutex_unlock(&executor->lock);
-	return stopped;
+	return state(carrier) == CARRIER_STOPPING;
 }
 
-static void join_thread_locked(struct coroutine_carrier *carrier)
+void coroutine_executor_stopped(struct coroutine_executor *executor,
+                                struct coroutine_carrier *carrier)
 {
-	if (carrier->has_thread)
-		(void)pthread_join(carrier->thread, NULL);
-	carrier->has_thread = false;
+	pthread_mutex_lock(&executor->lock);
+	set_state_locked(carrier, CARRIER_STOPPED);
+	pthread_cond_broadcast(&executor->stopped);
+	pthread_mutex_unlock(&executor->lock);
+}
+
+static int carrier_create_locked(struct coroutine_executor *executor, unsigned id)
+{
+	int error = coroutine_carrier_create(executor, id, &executor->carriers[id]);
+
+	if (error == 0)
+		atomic_store(&executor->created, id + 1);
+	return error;
 }
 
 static int carrier_accept_locked(struct coroutine_executor *executor, unsigned id)
 {
-	struct coroutine_carrier *carrier = executor->carriers[id];
-	int error;
+	struct coroutine_carrier *carrier;
+	struct driver *driver;
+	int error = id == created(executor) ? carrier_create_locked(executor, id) : 0;
 
-	if (id == atomic_load_explicit(&executor->created, memory_order_relaxed)) {
-		error = coroutine_carrier_create(executor, id, &carrier);
-		if (error < 0)
-			return error;
-		executor->carriers[id] = carrier;
-		atomic_store_explicit(&executor->created, id + 1, memory_order_release);
-	}
+	if (error < 0)
+		return error;
+	carrier = executor->carriers[id];
+	while (state(carrier) == CARRIER_STOPPING)
+		pthread_cond_wait(&executor->stopped, &executor->lock);
 	if (state(carrier) == CARRIER_STOPPED) {
-		join_thread_locked(carrier);
+		driver = driver_pool_take(&executor->drivers);
+		if (!driver)
+			return -EAGAIN;
 		set_state_locked(carrier, CARRIER_ACCEPTING);
-		error = driver_start(carrier, &carrier->thread);
-		if (error < 0) {
-			set_state_locked(carrier, CARRIER_STOPPED);
-			return error;
-		}
-		carrier->has_thread = true;
+		driver_give(driver, carrier);
 	}
 	set_state_locked(carrier, CARRIER_ACCEPTING);
 	return 0;
@@ -198,6 +200,7 @@ static int coroutine_resize(struct executor *base, unsigned carriers)
 	if (carriers > CARRIERS_MAX)
 		return -EINVAL;
 
+	driver_pool_set_max(&executor->drivers, carriers + executor->base.options.spare_drivers);
 	pthread_mutex_lock(&executor->lock);
 	while (accepting < carriers && error == 0) {
 		error = carrier_accept_locked(executor, accepting);
@@ -229,11 +232,19 @@ static void coroutine_stats(struct executor *base, struct executor_stats *out)
 		started += atomic_load_explicit(&carrier->live, memory_order_relaxed);
 		out->parked += atomic_load_explicit(&carrier->parked, memory_order_relaxed);
 		out->queued += tickets(carrier);
-		out->threads += state(carrier) != CARRIER_STOPPED;
 		out->carriers += state(carrier) == CARRIER_ACCEPTING;
 	}
+	out->drivers = driver_pool_count(&executor->drivers);
+	out->threads = out->drivers + 1; /* the monitor */
+	monitor_counts(&executor->monitor, out->pinned);
 	out->running = started > out->parked ? started - out->parked : 0;
 	stack_pool_stats(&executor->stacks, out);
+}
+
+static unsigned coroutine_pinned_events(struct executor *base, uint64_t *next,
+                                        struct pinned_event *out, unsigned max)
+{
+	return monitor_events(&of_base(base)->monitor, next, out, max);
 }
 
 static void coroutine_destroy(struct executor *base)
@@ -242,24 +253,33 @@ static void coroutine_destroy(struct executor *base)
 	unsigned count = created(executor);
 
 	coroutine_executor_task_ended(executor); /* there may be none, and all are asleep */
+	pthread_mutex_lock(&executor->lock);
 	for (unsigned i = 0; i < count; i++)
-		join_thread_locked(executor->carriers[i]); /* nobody else resizes any more */
+		while (state(executor->carriers[i]) != CARRIER_STOPPED)
+			pthread_cond_wait(&executor->stopped, &executor->lock);
+	pthread_mutex_unlock(&executor->lock);
+	monitor_stop(&executor->monitor);
+	driver_pool_finish(&executor->drivers);
 	for (unsigned i = 0; i < count; i++)
 		coroutine_carrier_destroy(executor->carriers[i]);
 	stack_pool_finish(&executor->stacks);
+	pthread_cond_destroy(&executor->stopped);
 	pthread_mutex_destroy(&executor->lock);
 	free(executor);
 }
 
 static int coroutine_create(const struct executor_options *options, struct executor **out)
 {
-	struct coroutine_executor *executor = calloc(1, sizeof(*executor));
 	struct stack_pool_options stacks = {
 		.slot_bytes = options->stack_bytes * STACK_SCALE,
 		.guard = options->stack_guard,
 	};
+	struct coroutine_executor *executor;
 	int error;
 
+	if (options->pinned_threshold_ms == 0)
+		return -EINVAL;
+	executor = calloc(1, sizeof(*executor));
 	if (!executor)
 		return -ENOMEM;
 	error = stack_pool_init(&executor->stacks, &stacks);
@@ -269,7 +289,12 @@ static int coroutine_create(const struct executor_options *options, struct execu
 	}
 	executor_init(&executor->base, &coroutine_executor_ops, options);
 	executor->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	executor->stopped = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+	driver_pool_init(&executor->drivers);
 	error = coroutine_resize(&executor->base, options->threads);
+	if (error == 0)
+		error = monitor_start(&executor->monitor, executor,
+		                      options->pinned_threshold_ms * INT64_C(1000000));
 	if (error < 0) {
 		executor_destroy(&executor->base);
 		return error;
@@ -291,5 +316,6 @@ const struct executor_ops coroutine_executor_ops = {
 	.carrier = coroutine_current_carrier,
 	.resize = coroutine_resize,
 	.stats = coroutine_stats,
+	.pinned_events = coroutine_pinned_events,
 	.destroy = coroutine_destroy,
 };

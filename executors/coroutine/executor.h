@@ -5,14 +5,19 @@
 #include <stdatomic.h>
 
 #include "executors/coroutine/carrier.h"
+#include "executors/coroutine/driver.h"
+#include "executors/coroutine/monitor.h"
 #include "executors/coroutine/stack_pool.h"
 #include "executors/executor_ops.h"
 
 struct coroutine_executor {
 	struct executor base; /* first */
 	struct stack_pool stacks;
+	struct driver_pool drivers;
+	struct monitor monitor;
 
-	pthread_mutex_t lock; /* guards the carriers' states and threads */
+	pthread_mutex_t lock;                             /* guards the carriers' states */
+	pthread_cond_t stopped;                           /* a carrier has */
 	struct coroutine_carrier *carriers[CARRIERS_MAX]; /* [0, created) constant once set */
 	atomic_uint created; /* written under lock; release, partner: readers of @carriers */
 	/* Written under lock; carriers [0, accepting) accept. Sequentially consistent, as their
@@ -35,9 +40,13 @@ unsigned coroutine_executor_steal(struct coroutine_executor *executor,
 /** Whether any queue has a ticket. Sequentially consistent. */
 bool coroutine_executor_has_new(struct coroutine_executor *executor);
 
-/** The carrier has nothing left to do: true if it is stopped now and its driver must go. */
+/** The carrier has nothing left to do: true if its driver must close it. */
 bool coroutine_executor_may_stop(struct coroutine_executor *executor,
                                  struct coroutine_carrier *carrier);
+
+/** @carrier is closed; the last thing that its driver does to it. */
+void coroutine_executor_stopped(struct coroutine_executor *executor,
+                                struct coroutine_carrier *carrier);
 
 /** The last task may have ended: if so and the executor is closing, wake every driver. */
 void coroutine_executor_task_ended(struct coroutine_executor *executor);

@@ -45,6 +45,8 @@ struct executor_options options_for(unsigned at_once)
 		.max_threads = at_once + 2000,
 		.max_queued = 10000,
 		.stack_bytes = 128 * 1024,
+		.spare_drivers = 64,
+		.pinned_threshold_ms = 20,
 	};
 }
 

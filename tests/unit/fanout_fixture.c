@@ -103,6 +103,8 @@ void run_on(const char *kind, unsigned threads, unsigned max_tasks)
 		.max_threads = 1000,
 		.max_queued = 16,
 		.stack_bytes = 65536,
+		.spare_drivers = 64,
+		.pinned_threshold_ms = 20,
 	};
 
 	assert_int_equal(executor_create(kind, &options, &executor), 0);

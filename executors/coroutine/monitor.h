@@ -1,0 +1,68 @@
+#ifndef EXECUTORS_COROUTINE_MONITOR_H
+#define EXECUTORS_COROUTINE_MONITOR_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "executors/executor.h"
+
+/*
+ * One thread for each coroutine executor, which looks every few milliseconds
+ * whether a task keeps its carrier: in a call that blocks the thread, or computing.
+ * After the threshold it gives the carrier to a spare driver, and everything else
+ * on the carrier goes on. While all carriers sleep, so does the monitor.
+ */
+struct coroutine_executor;
+struct coroutine;
+
+enum { PINNED_EVENTS_KEPT = 256 };
+
+struct monitor {
+	struct coroutine_executor *executor;
+	int64_t threshold_ns; /* constant */
+	pthread_t thread;
+	bool is_running; /* the creator's */
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool closing;       /* lock */
+	atomic_bool asleep; /* written under lock. Sequentially consistent, with the carriers'
+	                       sleeping: the monitor sets this, then looks there; a driver clears
+	                       that, then looks here */
+
+	/* The monitor's own. */
+	struct {
+		uint64_t word; /* of the carrier when last looked at */
+		int64_t since_ns;
+		bool is_counted; /* as kept, though nobody could take it over */
+	} seen[EXECUTOR_CARRIERS_MAX];
+
+	pthread_mutex_t events_lock;
+	struct pinned_event events[PINNED_EVENTS_KEPT]; /* events_lock; by number */
+	uint64_t event_count;                           /* events_lock; so far */
+	uint64_t pinned[PINNED_KINDS];                  /* events_lock */
+};
+
+/** Returns 0 or -EAGAIN. */
+int monitor_start(struct monitor *monitor, struct coroutine_executor *executor,
+                  int64_t threshold_ns);
+
+/** Fine on one that was not started. */
+void monitor_stop(struct monitor *monitor);
+
+/** A carrier of the executor has woken. Any thread. */
+void monitor_notice_work(struct monitor *monitor);
+
+/** @coroutine, which had lost its carrier, is about to rejoin it. On the driver that it leaves. */
+void monitor_notice_rejoin(struct monitor *monitor, const struct coroutine *coroutine);
+
+/** Copy the counts of events by kind. Any thread. */
+void monitor_counts(struct monitor *monitor, uint64_t pinned[PINNED_KINDS]);
+
+/** See executor_pinned_events(). Any thread. */
+unsigned monitor_events(struct monitor *monitor, uint64_t *next, struct pinned_event *out,
+                        unsigned max);
+
+#endif

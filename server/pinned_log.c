@@ -1,0 +1,35 @@
+#include "server/pinned_log.h"
+
+#include "server/log.h"
+
+/* Of one executor at one call; the counters in /metrics are complete. */
+enum { LINES_AT_ONCE = 5 };
+
+static void write_event(const struct pinned_event *event)
+{
+	log_event(LOG_SEVERITY_WARNING, "pinned",
+	          "kind=%s task=\"%s\" carrier=%u handed_over=%s ended=%s duration_ms=%lld",
+	          pinned_kind_name(event->kind), event->task_name ? event->task_name : "",
+	          event->carrier, event->is_handed_over ? "yes" : "no",
+	          event->duration_ns ? "yes" : "no", (long long)(event->duration_ns / 1000000));
+}
+
+static void write_of(struct executor *executor, uint64_t *next)
+{
+	struct pinned_event events[LINES_AT_ONCE];
+	unsigned count = executor_pinned_events(executor, next, events, LINES_AT_ONCE);
+	unsigned left_out = 0, more;
+
+	for (unsigned i = 0; i < count; i++)
+		write_event(&events[i]);
+	while ((more = executor_pinned_events(executor, next, events, LINES_AT_ONCE)) > 0)
+		left_out += more;
+	if (left_out > 0)
+		log_event(LOG_SEVERITY_WARNING, "pinned_more", "events=%u", left_out);
+}
+
+void pinned_log_write(struct pinned_log *log, const struct executor_set *set)
+{
+	for (size_t i = 0; i < set->count; i++)
+		write_of(set->executors[i], &log->next[i]);
+}

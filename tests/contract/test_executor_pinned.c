@@ -1,0 +1,364 @@
+#include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "executors/carrier.h"
+#include "executors/executor.h"
+#include "executors/latch.h"
+#include "executors/scope.h"
+#include "tests/contract/over_executor.h"
+
+/*
+ * Tasks that block or compute on their carrier instead of parking. There is one
+ * carrier, and what the task waits for comes from another task on it: without the
+ * hand-over these tests would not end.
+ */
+
+static struct executor *start_with_spares(unsigned spares)
+{
+	struct executor_options options = options_for(1);
+
+	options.threads = 1;
+	options.max_tasks = 1000;
+	options.spare_drivers = spares;
+	options.pinned_threshold_ms = 2;
+	return start_executor_with(&options);
+}
+
+enum how { BY_READ, BY_SPINNING };
+
+/* One task keeps the carrier until another one lets it go. */
+struct stuck {
+	struct task keeper, helper;
+	enum how how;
+	int pipe[2];
+	atomic_bool go;
+	bool helper_first; /* it has started and sleeps when the keeper starts */
+	int keeper_errno;
+	bool keeper_is_itself;
+	int parks; /* of the keeper, after it was stuck */
+};
+
+static struct stuck *of_keeper(struct task *task)
+{
+	return (struct stuck *)((char *)task - offsetof(struct stuck, keeper));
+}
+
+static struct stuck *of_helper(struct task *task)
+{
+	return (struct stuck *)((char *)task - offsetof(struct stuck, helper));
+}
+
+static void keep_carrier(struct stuck *stuck)
+{
+	char byte;
+
+	switch (stuck->how) {
+	case BY_READ:
+		if (read(stuck->pipe[0], &byte, 1) != 1)
+			abort();
+		break;
+	case BY_SPINNING:
+		while (!atomic_load(&stuck->go))
+			continue;
+		break;
+	}
+}
+
+static int keeper_run(struct task *task)
+{
+	struct stuck *stuck = of_keeper(task);
+
+	keep_carrier(stuck);
+	errno = 4711;
+	/* The first of these finds the carrier lost, and comes back on another thread. */
+	for (int i = 0; i < 3; i++)
+		stuck->parks += task_park(deadline_in_ns(100000)) == -ETIMEDOUT;
+	stuck->keeper_errno = errno;
+	stuck->keeper_is_itself = task_current() == task;
+	return 17;
+}
+
+static int helper_run(struct task *task)
+{
+	struct stuck *stuck = of_helper(task);
+
+	if (stuck->helper_first)
+		(void)task_sleep_until(deadline_in_ms(5));
+	atomic_store(&stuck->go, true);
+	return write(stuck->pipe[1], "x", 1) == 1 ? 0 : -EPIPE;
+}
+
+static int run_stuck(void *arg)
+{
+	struct stuck *stuck = arg;
+	struct scope scope;
+
+	stuck->keeper = (struct task){.run = keeper_run, .name = "keeper"};
+	stuck->helper = (struct task){.run = helper_run, .name = "helper"};
+	scope_open(&scope, &(struct scope_options){0});
+	if (stuck->helper_first) {
+		(void)scope_fork(&scope, &stuck->helper);
+		task_yield();
+		(void)scope_fork(&scope, &stuck->keeper);
+	} else {
+		(void)scope_fork(&scope, &stuck->keeper);
+		(void)scope_fork(&scope, &stuck->helper);
+	}
+	return scope_join(&scope);
+}
+
+static void check_stuck(enum how how, bool helper_first, enum pinned_kind kind)
+{
+	struct executor *executor = start_with_spares(4);
+	struct stuck stuck = {.how = how, .helper_first = helper_first};
+	struct pinned_event events[8];
+	uint64_t next = 0;
+	unsigned count;
+
+	assert_int_equal(pipe(stuck.pipe), 0);
+	assert_int_equal(run_in_task(executor, run_stuck, &stuck), 0);
+	assert_int_equal(stuck.keeper.result, 17);
+	assert_int_equal(stuck.keeper_errno, 4711);
+	assert_int_equal(stuck.parks, 3);
+	assert_true(stuck.keeper_is_itself);
+
+	count = executor_pinned_events(executor, &next, events, 8);
+	assert_in_range(count, 1, 8);
+	assert_string_equal(events[0].task_name, "keeper");
+	assert_true(events[0].is_handed_over);
+	assert_int_equal(events[0].kind, kind);
+	assert_true(events[0].duration_ns >= 2000000);
+	executor_destroy(executor);
+	close(stuck.pipe[0]);
+	close(stuck.pipe[1]);
+}
+
+static void a_blocking_read_does_not_hold_up_new_tasks(void **state)
+{
+	(void)state;
+	check_stuck(BY_READ, false, PINNED_SYSCALL);
+}
+
+static void a_blocking_read_does_not_hold_up_started_tasks(void **state)
+{
+	(void)state;
+	check_stuck(BY_READ, true, PINNED_SYSCALL);
+}
+
+static void a_computation_does_not_hold_up_others(void **state)
+{
+	(void)state;
+	check_stuck(BY_SPINNING, true, PINNED_CPU);
+}
+
+/* Which each task that is stuck does next; all of them rejoin. */
+enum { FIRST_CALLS = 6 };
+
+struct rejoiner {
+	struct task task, child;
+	int first_call;
+	struct latch *hold; /* arrived at by the last one */
+	atomic_uint *stuck;
+	bool is_right;
+};
+
+static int nothing(struct task *task)
+{
+	(void)task;
+	return 3;
+}
+
+static void note_called(struct carrier *carrier, void *arg)
+{
+	*(struct carrier **)arg = carrier;
+}
+
+static bool make_first_call(struct rejoiner *rejoiner)
+{
+	struct carrier *called = NULL;
+	struct scope scope;
+
+	switch (rejoiner->first_call) {
+	case 0:
+		task_yield();
+		return true;
+	case 1:
+		return task_sleep_until(deadline_in_ms(1)) == 0;
+	case 2:
+		carrier_call(note_called, &called);
+		return called == carrier_current();
+	case 3:
+		scope_open(&scope, &(struct scope_options){0});
+		rejoiner->child = (struct task){.run = nothing};
+		return scope_fork(&scope, &rejoiner->child) == 0 && scope_join(&scope) == 0 &&
+		       rejoiner->child.result == 3;
+	case 4:
+		return latch_wait(rejoiner->hold, deadline_in_ms(60000)) == 0;
+	default:
+		return true; /* returns at once */
+	}
+}
+
+/* Spins until all of them are stuck at the same time, each on a thread of its own. */
+static int rejoiner_run(struct task *task)
+{
+	struct rejoiner *rejoiner = (struct rejoiner *)task;
+
+	atomic_fetch_add(rejoiner->stuck, 1);
+	while (atomic_load(rejoiner->stuck) < FIRST_CALLS)
+		continue;
+	if (rejoiner->first_call == FIRST_CALLS - 1)
+		latch_arrive(rejoiner->hold);
+	rejoiner->is_right = make_first_call(rejoiner);
+	return rejoiner->first_call;
+}
+
+static int run_rejoiners(void *arg)
+{
+	struct rejoiner *rejoiners = arg;
+	struct scope scope;
+	atomic_uint stuck = 0;
+	struct latch hold;
+
+	latch_init(&hold, 1);
+	scope_open(&scope, &(struct scope_options){0});
+	for (int i = 0; i < FIRST_CALLS; i++) {
+		rejoiners[i] = (struct rejoiner){
+			.task.run = rejoiner_run, .first_call = i, .hold = &hold, .stuck = &stuck};
+		(void)scope_fork(&scope, &rejoiners[i].task);
+	}
+	return scope_join(&scope);
+}
+
+static void whatever_a_stuck_task_calls_first_it_rejoins_its_carrier(void **state)
+{
+	struct rejoiner rejoiners[FIRST_CALLS];
+
+	(void)state;
+	for (int round = 0; round < 10; round++) {
+		struct executor *executor = start_with_spares(FIRST_CALLS);
+
+		assert_int_equal(run_in_task(executor, run_rejoiners, rejoiners), 0);
+		executor_destroy(executor);
+		for (int i = 0; i < FIRST_CALLS; i++) {
+			assert_int_equal(rejoiners[i].task.result, i);
+			assert_true(rejoiners[i].is_right);
+		}
+	}
+}
+
+/* The monitor leaves system calls alone. */
+static int sleep_in_kernel(void *arg)
+{
+	int64_t *slept_ns = arg;
+	struct timespec left = {.tv_nsec = 300000000};
+	int64_t start_ns = deadline_now_ns();
+	int error = nanosleep(&left, NULL);
+
+	*slept_ns = deadline_now_ns() - start_ns;
+	task_yield();
+	return error;
+}
+
+static void a_system_call_is_not_cut_short(void **state)
+{
+	struct executor *executor = start_with_spares(2);
+	int64_t slept_ns = 0;
+
+	(void)state;
+	assert_int_equal(run_in_task(executor, sleep_in_kernel, &slept_ns), 0);
+	assert_true(slept_ns >= 300000000);
+	executor_destroy(executor);
+}
+
+static void without_a_spare_the_others_wait_and_it_is_said(void **state)
+{
+	struct executor *executor = start_with_spares(0);
+	struct pinned_event events[8];
+	int64_t slept_ns = 0;
+	uint64_t next = 0;
+
+	(void)state;
+	assert_int_equal(run_in_task(executor, sleep_in_kernel, &slept_ns), 0);
+	assert_int_equal(executor_pinned_events(executor, &next, events, 8), 1);
+	assert_false(events[0].is_handed_over);
+	assert_int_equal(events[0].kind, PINNED_SYSCALL);
+	executor_destroy(executor);
+}
+
+/* A carrier does not stop while one of its tasks is elsewhere. */
+struct resized {
+	struct executor *executor;
+	struct task task;
+	struct countdown over;
+	atomic_bool is_stuck, go;
+};
+
+static int spin_until_go(struct task *task)
+{
+	struct resized *resized = (struct resized *)((char *)task - offsetof(struct resized, task));
+
+	atomic_store(&resized->is_stuck, true);
+	while (!atomic_load(&resized->go))
+		continue;
+	return task_sleep_until(deadline_in_ms(1));
+}
+
+static void count_resized(struct task *task)
+{
+	countdown_arrive(
+		&((struct resized *)((char *)task - offsetof(struct resized, task)))->over);
+}
+
+static void a_carrier_retires_only_after_its_stuck_tasks(void **state)
+{
+	struct executor_options options = options_for(1);
+	struct resized resized[4];
+
+	(void)state;
+	options.threads = 4;
+	options.spare_drivers = 8;
+	options.max_tasks = 100;
+	options.pinned_threshold_ms = 2;
+	for (int i = 0; i < 4; i++) {
+		resized[i] = (struct resized){
+			.executor = i ? resized[0].executor : start_executor_with(&options),
+			.task = {.run = spin_until_go, .done = count_resized}};
+		countdown_init(&resized[i].over, 1);
+		assert_int_equal(executor_submit(resized[0].executor, &resized[i].task), 0);
+	}
+	for (int i = 0; i < 4; i++)
+		while (!atomic_load(&resized[i].is_stuck))
+			sched_yield();
+	assert_int_equal(executor_resize(resized[0].executor, 1), 0);
+	for (int i = 0; i < 4; i++) {
+		atomic_store(&resized[i].go, true);
+		countdown_wait(&resized[i].over);
+		assert_int_equal(resized[i].task.result, 0);
+		countdown_finish(&resized[i].over);
+	}
+	assert_int_equal(executor_resize(resized[0].executor, 3), 0);
+	executor_destroy(resized[0].executor);
+}
+
+int main(int argc, char **argv)
+{
+#define ON_CARRIERS(name) cmocka_unit_test_prestate(name, "coroutine")
+	const struct CMUnitTest tests[] = {
+		ON_CARRIERS(a_blocking_read_does_not_hold_up_new_tasks),
+		ON_CARRIERS(a_blocking_read_does_not_hold_up_started_tasks),
+		ON_CARRIERS(a_computation_does_not_hold_up_others),
+		ON_CARRIERS(whatever_a_stuck_task_calls_first_it_rejoins_its_carrier),
+		ON_CARRIERS(a_system_call_is_not_cut_short),
+		ON_CARRIERS(without_a_spare_the_others_wait_and_it_is_said),
+		ON_CARRIERS(a_carrier_retires_only_after_its_stuck_tasks),
+	};
+#undef ON_CARRIERS
+
+	return run_over_executor(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}
