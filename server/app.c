@@ -10,6 +10,7 @@
 #include "clients/curl_client.h"
 #include "handlers/cpu.h"
 #include "handlers/fanout.h"
+#include "handlers/overflow.h"
 #include "handlers/pinned.h"
 #include "handlers/sleep.h"
 #include "server/backlog_limit.h"
@@ -209,6 +210,8 @@ static int create_handlers(struct app *app)
 	site_add(&app->site, &livez_handler, true, true);
 	site_add(&app->site, &app->readyz.super, true, true);
 	site_add(admin != NULL ? admin : &app->site, &app->metrics.super, true, false);
+	if (app->config->experiments && overflow_handler != NULL)
+		site_add(admin != NULL ? admin : &app->site, overflow_handler, false, false);
 	return 0;
 }
 

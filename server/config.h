@@ -57,6 +57,7 @@ struct config {
 	size_t stack_bytes;
 	unsigned spare_drivers;
 	unsigned pinned_threshold_ms;
+	enum stack_guard stack_guard;
 
 	const char *upstream; /* a URL; NULL: the built-in slow endpoint */
 	const char *client;   /* "auto" or "curl" */

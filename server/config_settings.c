@@ -2,9 +2,11 @@
 
 #include "server/config_values.h"
 
-/* In the order of executor_names(), enum when_full and enum config_half_close. */
+/* In the order of executor_names(), enum when_full, enum stack_guard and
+ * enum config_half_close. */
 static const char *const executors[] = {"coroutine", "pool", "thread", NULL};
 static const char *const when_full[] = {"reject", "caller-runs", "wait", NULL};
+static const char *const stack_guards[] = {"auto", "madvise", "mprotect", "canary", NULL};
 static const char *const half_close[] = {"gone", "keep", NULL};
 static const char *const clients[] = {"auto", "curl", NULL};
 
@@ -88,6 +90,12 @@ const struct config_setting config_settings[] = {
          COUNT(1, 60000),
          .default_text = "20",
          .help = "how long a task may keep its carrier before another thread takes it over"},
+	{.name = "stack-guard",
+         FIELD(stack_guard),
+         CHOICE,
+         .default_text = "auto",
+         .choices = stack_guards,
+         .help = "what finds out that a stack overflowed; auto is the best that the kernel has"},
 	{.name = "upstream",
          FIELD(upstream),
          .placeholder = "URL",

@@ -19,6 +19,7 @@ static struct executor_options options_for(const char *name, const struct config
 		.stack_bytes = config->stack_bytes,
 		.spare_drivers = config->spare_drivers,
 		.pinned_threshold_ms = config->pinned_threshold_ms,
+		.stack_guard = config->stack_guard,
 	};
 }
 
@@ -145,6 +146,26 @@ static void print_pinned(const uint64_t pinned[PINNED_KINDS], struct metrics_tex
 			(double)pinned[kind]);
 }
 
+static void print_stacks(const struct executor_stats *stats, struct metrics_text *text)
+{
+	static const char *const guards[] = {
+		[STACK_GUARD_MADVISE] = "madvise",
+		[STACK_GUARD_MPROTECT] = "mprotect",
+		[STACK_GUARD_CANARY] = "canary",
+	};
+
+	metrics_family(
+		text, "fanoutd_stack_high_water_bytes", "gauge",
+		"Most that a task was seen to have used of its stack; 1 in 256 is looked at.");
+	metrics_sample(text, "fanoutd_stack_high_water_bytes", NULL,
+	               (double)stats->stack_high_water_bytes);
+	metrics_family(text, "fanoutd_stacks", "gauge",
+	               "Stacks there are, in use or not, by what guards them.");
+	for (unsigned kind = STACK_GUARD_MADVISE; kind < STACK_GUARD_KINDS; kind++)
+		metrics_sample(text, "fanoutd_stacks",
+		               (const char *[]){"guard", guards[kind], NULL}, stats->stacks[kind]);
+}
+
 void executor_set_print(const struct executor_set *set, struct metrics_text *text)
 {
 	struct executor_stats stats[EXECUTOR_SET_MAX];
@@ -176,4 +197,19 @@ void executor_set_print(const struct executor_set *set, struct metrics_text *tex
 	print_family(set, stats, "fanoutd_tasks_refused_total", "counter",
 	             "Tasks refused because the executor was full, children included.", refused,
 	             text);
+	for (size_t i = 0; i < set->count; i++)
+		if (stats[i].stack_guard != NULL)
+			print_stacks(&stats[i], text);
+}
+
+const char *executor_set_stack_guard(const struct executor_set *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		struct executor_stats stats;
+
+		executor_stats(set->executors[i], &stats);
+		if (stats.stack_guard != NULL)
+			return stats.stack_guard;
+	}
+	return "none";
 }

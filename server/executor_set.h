@@ -30,8 +30,11 @@ struct executor *executor_set_pick(const struct executor_set *set, const char *q
 /** See executor_resize(); the first error, after all have been tried. Main thread only. */
 int executor_set_resize(struct executor_set *set, unsigned carriers);
 
-/** Print the families of tasks, queues, carriers and threads. Any thread. */
+/** Print the families of tasks, queues, carriers, threads and stacks. Any thread. */
 void executor_set_print(const struct executor_set *set, struct metrics_text *text);
+
+/** What guards the next new stack of a coroutine: "madvise"; "none" without coroutines. Static. */
+const char *executor_set_stack_guard(const struct executor_set *set);
 
 /** Waits for all admitted tasks. */
 void executor_set_destroy(struct executor_set *set);

@@ -73,12 +73,14 @@ static void announce(const struct app *app)
 		                "slow endpoint");
 	/* Nobody may be reading; the server runs all the same. */
 	(void)fflush(stdout);
-	log_event(LOG_SEVERITY_INFO, "started",
-	          "version=%s executor=%s compare=%s usable_cpus=%u quota_cpus=%g affinity_cpus=%u "
-	          "cgroup=%d limited_by=\"%s\" carriers=%u fronts=%u upstream=\"%s\"",
-	          FANOUTD_VERSION, config->executor, config->compare ? "yes" : "no", quota->usable,
-	          quota->quota_cpus, quota->affinity_cpus, quota->cgroup, quota->limited_by,
-	          app->carriers, app->fronts.count, app->upstream);
+	log_event(
+		LOG_SEVERITY_INFO, "started",
+		"version=%s executor=%s compare=%s usable_cpus=%u quota_cpus=%g affinity_cpus=%u "
+		"cgroup=%d limited_by=\"%s\" carriers=%u fronts=%u stack_guard=%s upstream=\"%s\"",
+		FANOUTD_VERSION, config->executor, config->compare ? "yes" : "no", quota->usable,
+		quota->quota_cpus, quota->affinity_cpus, quota->cgroup, quota->limited_by,
+		app->carriers, app->fronts.count, executor_set_stack_guard(&app->executors),
+		app->upstream);
 }
 
 static int serve(const struct config *config)

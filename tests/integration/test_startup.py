@@ -72,7 +72,7 @@ class Startup(unittest.TestCase):
         with Server("--carriers", "3") as server:
             wait_until(lambda: "event=started" in server.log_text(), "line")
             started = [line for line in server.log_text().splitlines() if "event=started" in line][0]
-            for field in ("usable_cpus=", "quota_cpus=", "cgroup=", "limited_by=", "carriers=3"):
+            for field in ("usable_cpus=", "quota_cpus=", "cgroup=", "limited_by=", "carriers=3", "stack_guard="):
                 self.assertIn(field, started)
 
     def test_lets_a_request_choose_the_executor_with_compare(self):

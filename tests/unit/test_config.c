@@ -64,6 +64,7 @@ static void has_the_documented_defaults(void **state)
 	assert_int_equal(config.max_threads, 4096);
 	assert_int_equal(config.max_tasks, 200000);
 	assert_int_equal(config.stack_bytes, 65536);
+	assert_int_equal(config.stack_guard, STACK_GUARD_AUTO);
 	assert_null(config.upstream);
 	assert_string_equal(config.client, "auto");
 	assert_int_equal(config.call_timeout_ms, 10000);
@@ -86,12 +87,13 @@ static void takes_a_value_apart_or_after_an_equals_sign(void **state)
 	(void)state;
 	take(ARGUMENTS("--queue", "5", "--max-n=7", "--when-full=caller-runs", "--half-close",
 	               "keep", "--executor", "pool", "--compare", "--client=curl",
-	               "--max-request-bytes-in-memory", "1099511627776"),
+	               "--max-request-bytes-in-memory", "1099511627776", "--stack-guard", "canary"),
 	     ENVIRONMENT(NULL), &config);
 	assert_int_equal(config.queue, 5);
 	assert_int_equal(config.max_n, 7);
 	assert_int_equal(config.when_full, WHEN_FULL_CALLER_RUNS);
 	assert_int_equal(config.half_close, CONFIG_HALF_CLOSE_KEEP);
+	assert_int_equal(config.stack_guard, STACK_GUARD_CANARY);
 	assert_string_equal(config.executor, "pool");
 	assert_true(config.compare);
 	assert_string_equal(config.client, "curl");

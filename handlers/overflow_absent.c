@@ -1,0 +1,3 @@
+#include "handlers/overflow.h"
+
+struct handler *const overflow_handler = NULL;
