@@ -15,8 +15,9 @@
 #define TURN_TASKS 61
 #define TURN_NS INT64_C(200000)
 
-/* Tasks that a thief takes at once. */
-#define STEAL_BATCH 8
+/* New tasks started at once, which saves locks, unless they prove to keep the carrier: then each
+ * would hold up those behind it. */
+#define START_BATCH 8
 
 static struct coroutine_carrier *of_base(struct carrier *carrier)
 {
@@ -173,17 +174,19 @@ static void carrier_start(struct coroutine_carrier *carrier, struct task *task)
 static bool carrier_start_new(struct coroutine_carrier *carrier, bool steal)
 {
 	struct coroutine_executor *executor = carrier->executor;
-	struct task *tasks[STEAL_BATCH];
-	unsigned count = 0;
+	struct task *tasks[START_BATCH];
+	unsigned count = 0, queued;
 
 	if (atomic_load(&carrier->state) != CARRIER_ACCEPTING)
 		return false;
 	if (carrier->turn++ % 2)
 		count = coroutine_executor_steal(executor, carrier, tasks, 1, true);
-	if (count == 0 && atomic_load_explicit(&carrier->queue.tickets, memory_order_relaxed))
-		count = run_queue_take(&carrier->queue, tasks, 1);
+	queued = atomic_load_explicit(&carrier->queue.tickets, memory_order_relaxed);
+	/* With others in the queue it is one at a time, for the sake of fairness. */
+	if (count == 0 && queued)
+		count = run_queue_take(&carrier->queue, tasks, queued == 1 ? carrier->batch : 1);
 	if (count == 0 && steal)
-		count = coroutine_executor_steal(executor, carrier, tasks, STEAL_BATCH, false);
+		count = coroutine_executor_steal(executor, carrier, tasks, carrier->batch, false);
 	for (unsigned i = 0; i < count; i++)
 		carrier_start(carrier, tasks[i]);
 	return count > 0;
@@ -413,6 +416,7 @@ static void carrier_close(struct coroutine_carrier *carrier)
 void coroutine_carrier_drive(struct coroutine_carrier *carrier, struct driver *driver)
 {
 	atomic_store_explicit(&carrier->driver, driver, memory_order_relaxed);
+	carrier->batch = 1;
 	while (!coroutine_executor_may_stop(carrier->executor, carrier)) {
 		/* The poller first: a driver that takes over comes from a turn that was cut off,
 		 * and timers must not wait for the tasks that cut off the next. */
@@ -420,6 +424,8 @@ void coroutine_carrier_drive(struct coroutine_carrier *carrier, struct driver *d
 		inbox_take(carrier);
 		if (!carrier_run_tasks(carrier, driver))
 			return;
+		if (carrier->batch < START_BATCH)
+			carrier->batch++;
 	}
 	driver->carrier = NULL;
 	carrier_close(carrier);

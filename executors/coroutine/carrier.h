@@ -65,7 +65,8 @@ struct coroutine_carrier {
 	struct coroutine *ready, **ready_last; /* FIFO */
 	struct timer_heap timeouts; /* of parked coroutines; has room for all live ones */
 	struct stack_cache stacks;
-	unsigned turn; /* counts attempts to start something new */
+	unsigned batch; /* new tasks to start at once; grows with each turn that no task cut off */
+	unsigned turn;  /* counts attempts to start something new */
 
 	int epoll_fd;
 	int event_fd;                /* edge-triggered: written to wake, never read */
