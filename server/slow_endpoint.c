@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "executors/deadline.h"
+#include "executors/epoll_wait_until.h"
 #include "executors/thread_start.h"
 #include "server/listener.h"
 #include "server/slow_endpoint_connection.h"
@@ -30,7 +31,6 @@ struct slow_endpoint {
 	int listen_fd;
 	int stop_fd; /* eventfd: stop */
 	uint16_t port;
-	bool lacks_epoll_pwait2;
 };
 
 /*
@@ -64,30 +64,13 @@ static void accept_batch(struct slow_endpoint *endpoint)
 	assert(error == 0);
 }
 
-static int64_t ns_until_first_timer(const struct slow_endpoint *endpoint)
-{
-	const struct timer *first = timer_heap_first(&endpoint->loop.timers);
-
-	return first ? deadline_remaining_ns((struct deadline){first->when_ns}) : INT64_MAX;
-}
-
 /* Until something happens or the first timer is due, never less than that. */
 static int wait_for_events(struct slow_endpoint *endpoint, struct epoll_event *events)
 {
-	int64_t ns = ns_until_first_timer(endpoint);
-	struct timespec timeout = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-	int count;
+	const struct timer *first = timer_heap_first(&endpoint->loop.timers);
+	struct deadline deadline = first ? (struct deadline){first->when_ns} : DEADLINE_NEVER;
 
-	if (!endpoint->lacks_epoll_pwait2) {
-		count = epoll_pwait2(endpoint->loop.epoll_fd, events, EVENTS,
-		                     ns == INT64_MAX ? NULL : &timeout, NULL);
-		/* Before Linux 5.11, or behind a seccomp filter that does not know it. */
-		if (count >= 0 || (errno != ENOSYS && errno != EPERM))
-			return count;
-		endpoint->lacks_epoll_pwait2 = true;
-	}
-	return epoll_wait(endpoint->loop.epoll_fd, events, EVENTS,
-	                  ns == INT64_MAX ? -1 : (int)((ns + 999999) / 1000000));
+	return epoll_wait_until(endpoint->loop.epoll_fd, events, EVENTS, deadline);
 }
 
 static void run_timers(struct slow_endpoint *endpoint)
@@ -116,7 +99,6 @@ static void *run_loop(void *argument)
 	while (!stops) {
 		int count = wait_for_events(endpoint, events);
 
-		assert(count >= 0 || errno == EINTR);
 		for (int i = 0; i < count; i++) {
 			void *subject = events[i].data.ptr;
 
@@ -193,7 +175,7 @@ static int create(const struct slow_endpoint_options *options, struct slow_endpo
 	timer_heap_init(&loop->timers);
 	slow_counters_init(&loop->counters);
 	slow_pattern_fill(loop->pattern);
-	/* Only jitter depends on it: the time of day will do instead. */
+	/* Only jitter depends on it: the clock will do instead. */
 	if (getrandom(&loop->random_state, sizeof(loop->random_state), GRND_NONBLOCK) < 0)
 		loop->random_state = (uint64_t)deadline_now_ns();
 	error = open_all(endpoint, options);

@@ -13,7 +13,7 @@ enum { SLOW_RATES = 16 };
 
 struct slow_rate {
 	uint32_t per_second; /* 0 marks a free place */
-	int64_t refilled_ns; /* when tokens was last brought up to date */
+	int64_t refilled_ns; /* when billionths was last brought up to date */
 	uint64_t billionths; /* tokens, in billionths: elapsed ns * per_second adds up exactly */
 };
 
