@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "executors/decimal.h"
+
 /* The authority is what stands between "//" and the path; the host what follows "user:word@". */
 static const char *find_authority(const char *url, struct url_host *out, size_t *length)
 {
@@ -52,7 +54,7 @@ static bool is_name(const char *name, size_t name_len)
 /* @text is ":PORT" or nothing, as both ":" and "" mean the default. */
 static int read_port(const char *text, size_t length, struct url_host *out)
 {
-	unsigned port = 0;
+	uint64_t port;
 
 	if (length > 0 && text[0] != ':')
 		return -EINVAL;
@@ -60,15 +62,10 @@ static int read_port(const char *text, size_t length, struct url_host *out)
 		out->port = out->is_tls ? 443 : 80;
 		return 0;
 	}
-	for (size_t i = 1; i < length; i++) {
-		if (text[i] < '0' || text[i] > '9')
-			return -EINVAL;
-		port = port * 10 + (unsigned)(text[i] - '0');
-		if (port > UINT16_MAX)
-			return -EINVAL;
-	}
+	if (!decimal_read(text + 1, length - 1, &port) || port == 0 || port > UINT16_MAX)
+		return -EINVAL;
 	out->port = (uint16_t)port;
-	return port > 0 ? 0 : -EINVAL;
+	return 0;
 }
 
 int url_host_find(const char *url, struct url_host *out)

@@ -1,12 +1,13 @@
 #include "executors/cgroup_bandwidth.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "executors/decimal.h"
 
 enum {
 	DEFAULT_PERIOD_US = 100000, /* the kernel's, and what a lone quota in cpu.max means */
@@ -49,18 +50,11 @@ static int read_limit_text(int directory_fd, const char *name, char text[LIMIT_F
 
 static bool take_number(const char **cursor, uint64_t *out)
 {
-	const char *digit = *cursor;
-	uint64_t number = 0;
+	size_t length = strspn(*cursor, "0123456789");
 
-	if (!isdigit((unsigned char)*digit))
+	if (!decimal_read(*cursor, length, out))
 		return false;
-	for (; isdigit((unsigned char)*digit); digit++) {
-		if (__builtin_mul_overflow(number, 10, &number) ||
-		    __builtin_add_overflow(number, (uint64_t)(*digit - '0'), &number))
-			return false;
-	}
-	*cursor = digit;
-	*out = number;
+	*cursor += length;
 	return true;
 }
 

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "executors/decimal.h"
+
 /* A stretch of the query, still encoded. */
 struct span {
 	const char *data;
@@ -149,24 +151,11 @@ static int read_pair(struct span part, struct pair *pair, struct query_error *er
 	return 0;
 }
 
-static bool read_number(const char *text, uint64_t *number)
-{
-	*number = 0;
-	for (; *text; text++) {
-		if (*text < '0' || *text > '9')
-			return false;
-		if (__builtin_mul_overflow(*number, 10, number) ||
-		    __builtin_add_overflow(*number, (uint64_t)(*text - '0'), number))
-			return false;
-	}
-	return true;
-}
-
 static int set_number(struct query_parameter *parameter, const char *value,
                       struct query_error *error)
 {
-	if (read_number(value, &parameter->number) && parameter->number >= parameter->min &&
-	    parameter->number <= parameter->max)
+	if (decimal_read(value, strlen(value), &parameter->number) &&
+	    parameter->number >= parameter->min && parameter->number <= parameter->max)
 		return 0;
 	return refuse(error, "%s must be a whole number from %llu to %llu", parameter->name,
 	              (unsigned long long)parameter->min, (unsigned long long)parameter->max);

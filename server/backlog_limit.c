@@ -3,30 +3,28 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <unistd.h>
+
+#include "executors/decimal.h"
 
 int backlog_limit(void)
 {
 	int fd = open("/proc/sys/net/core/somaxconn", O_RDONLY | O_CLOEXEC);
 	char text[24];
 	ssize_t length;
-	char *end;
-	long limit;
+	uint64_t limit;
+	int error;
 
 	if (fd < 0)
 		return -errno;
-	length = read(fd, text, sizeof(text) - 1);
-	if (length < 0) {
-		int error = -errno;
-
-		(void)close(fd);
-		return error;
-	}
+	length = read(fd, text, sizeof(text));
+	error = length < 0 ? -errno : 0;
 	(void)close(fd);
-	text[length] = '\0';
-	limit = strtol(text, &end, 10);
-	if (end == text || limit < 0 || limit > INT_MAX)
+	if (error)
+		return error;
+	while (length > 0 && text[length - 1] == '\n')
+		length--;
+	if (!decimal_read(text, (size_t)length, &limit) || limit > INT_MAX)
 		return -EINVAL;
 	return (int)limit;
 }

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "executors/decimal.h"
 #include "server/upstream_url.h"
 
 int config_mistake(const struct config_mistake *mistake, const char *format, ...)
@@ -27,27 +28,13 @@ int config_mistake(const struct config_mistake *mistake, const char *format, ...
 	return -EINVAL;
 }
 
-static bool parse_decimal(const char *text, uint64_t *out)
-{
-	uint64_t number = 0;
-
-	if (*text == '\0')
-		return false;
-	for (; *text; text++) {
-		if (!isdigit((unsigned char)*text) || __builtin_mul_overflow(number, 10, &number) ||
-		    __builtin_add_overflow(number, (uint64_t)(*text - '0'), &number))
-			return false;
-	}
-	*out = number;
-	return true;
-}
-
 static int take_number(const struct config_setting *setting, const char *text, uint64_t *out,
                        const struct config_mistake *mistake)
 {
 	uint64_t number;
 
-	if (!parse_decimal(text, &number) || number < setting->minimum || number > setting->maximum)
+	if (!decimal_read(text, strlen(text), &number) || number < setting->minimum ||
+	    number > setting->maximum)
 		return config_mistake(mistake, "'%.100s' is not a number from %ju to %ju%s%s", text,
 		                      (uintmax_t)setting->minimum, (uintmax_t)setting->maximum,
 		                      setting->zero_word ? ", nor " : "",

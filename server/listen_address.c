@@ -6,16 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "executors/decimal.h"
+
+/* At most five digits, so that nobody wonders what 000080 is. */
 static int read_port(const char *text, uint16_t *port)
 {
-	unsigned number = 0;
 	size_t length = strlen(text);
+	uint64_t number;
 
-	if (length == 0 || length > 5 || strspn(text, "0123456789") != length)
-		return -EINVAL;
-	for (size_t i = 0; i < length; i++)
-		number = number * 10 + (unsigned)(text[i] - '0');
-	if (number > UINT16_MAX)
+	if (length > 5 || !decimal_read(text, length, &number) || number > UINT16_MAX)
 		return -EINVAL;
 	*port = (uint16_t)number;
 	return 0;

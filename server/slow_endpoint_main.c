@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "executors/decimal.h"
 #include "server/backlog_limit.h"
 #include "server/listen_address.h"
 #include "server/slow_endpoint.h"
@@ -38,14 +39,9 @@ static const char usage[] =
 
 static int read_backlog(const char *text, int *backlog)
 {
-	char *end;
-	long number;
+	uint64_t number;
 
-	if (text[0] < '0' || text[0] > '9')
-		return -EINVAL;
-	errno = 0;
-	number = strtol(text, &end, 10);
-	if (errno || *end || number < 1 || number > BACKLOG_MAX)
+	if (!decimal_read(text, strlen(text), &number) || number < 1 || number > BACKLOG_MAX)
 		return -EINVAL;
 	*backlog = (int)number;
 	return 0;

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "executors/decimal.h"
+
 enum { NAME_SHOWN_BYTES = 32 };
 
 struct word {
@@ -58,27 +60,14 @@ __attribute__((format(printf, 2, 3))) static int refuse(char text[SLOW_REFUSAL_T
 	return -EINVAL;
 }
 
-/* Digits only, and few enough not to overflow. */
-static bool read_number(struct word value, uint64_t *number)
-{
-	*number = 0;
-	if (value.length == 0 || value.length > 18)
-		return false;
-	for (size_t i = 0; i < value.length; i++) {
-		if (value.data[i] < '0' || value.data[i] > '9')
-			return false;
-		*number = *number * 10 + (uint64_t)(value.data[i] - '0');
-	}
-	return true;
-}
-
 static int set_number(struct slow_parameters *parameters, const struct number_parameter *parameter,
                       struct word value, char text[SLOW_REFUSAL_TEXT_BYTES])
 {
 	uint64_t number;
 	uint32_t narrow;
 
-	if (!read_number(value, &number) || number < parameter->min || number > parameter->max)
+	if (!decimal_read(value.data, value.length, &number) || number < parameter->min ||
+	    number > parameter->max)
 		return refuse(text, "%s: must be a whole number from %u to %u\n", parameter->name,
 		              parameter->min, parameter->max);
 	narrow = (uint32_t)number;

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "executors/decimal.h"
+
 /* Text of the head, borrowed from the caller's buffer. */
 struct span {
 	const char *data;
@@ -156,19 +158,13 @@ static int read_request_line(struct slow_request *request, struct span line, str
 static int read_content_length(struct slow_request *request, struct fields *fields,
                                struct span value)
 {
-	uint64_t bytes = 0;
+	uint64_t bytes;
 
 	if (fields->has_content_length)
 		return refuse_framing(request, 400, "Content-Length: given twice");
 	fields->has_content_length = true;
-	if (value.length == 0 || value.length > 18)
+	if (!decimal_read(value.data, value.length, &bytes))
 		return refuse_framing(request, 400, "Content-Length: not a number of bytes");
-	for (size_t i = 0; i < value.length; i++) {
-		if (value.data[i] < '0' || value.data[i] > '9')
-			return refuse_framing(request, 400,
-			                      "Content-Length: not a number of bytes");
-		bytes = bytes * 10 + (uint64_t)(value.data[i] - '0');
-	}
 	if (bytes > SLOW_CONTENT_MAX_BYTES)
 		return refuse_framing(request, 413, "the request's body is over 1 MiB");
 	request->content_bytes = (unsigned)bytes;
