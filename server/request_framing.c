@@ -2,12 +2,8 @@
 
 #include <stdbool.h>
 #include <string.h>
-#include <strings.h>
 
-struct span {
-	const char *start;
-	size_t length;
-};
+#include "server/span.h"
 
 struct framing {
 	unsigned content_lengths;
@@ -16,54 +12,37 @@ struct framing {
 	bool not_chunked;
 };
 
-static bool span_is(struct span span, const char *text)
-{
-	return span.length == strlen(text) && strncasecmp(span.start, text, span.length) == 0;
-}
-
-static struct span trimmed(struct span span)
-{
-	while (span.length > 0 && (span.start[0] == ' ' || span.start[0] == '\t')) {
-		span.start++;
-		span.length--;
-	}
-	while (span.length > 0 &&
-	       (span.start[span.length - 1] == ' ' || span.start[span.length - 1] == '\t'))
-		span.length--;
-	return span;
-}
-
 /* Take the next line, without its end, off @rest. False if there is no whole line. */
 static bool next_line(struct span *rest, struct span *line)
 {
-	const char *end = rest->length == 0 ? NULL : memchr(rest->start, '\n', rest->length);
+	const char *end = rest->length == 0 ? NULL : memchr(rest->data, '\n', rest->length);
 
 	if (end == NULL)
 		return false;
-	*line = (struct span){rest->start, (size_t)(end - rest->start)};
-	rest->start = end + 1;
+	*line = (struct span){rest->data, (size_t)(end - rest->data)};
+	rest->data = end + 1;
 	rest->length -= line->length + 1;
-	if (line->length > 0 && line->start[line->length - 1] == '\r')
+	if (line->length > 0 && line->data[line->length - 1] == '\r')
 		line->length--;
 	return true;
 }
 
 static void count_header(struct framing *framing, struct span line)
 {
-	const char *colon = memchr(line.start, ':', line.length);
+	const char *colon = memchr(line.data, ':', line.length);
 
 	if (colon == NULL)
 		return;
-	struct span name = {line.start, (size_t)(colon - line.start)};
-	struct span value = trimmed((struct span){colon + 1, line.length - name.length - 1});
+	struct span name = {line.data, (size_t)(colon - line.data)};
+	struct span value = span_trimmed((struct span){colon + 1, line.length - name.length - 1});
 
-	if (span_is(name, "content-length"))
+	if (span_is_any_case(name, "content-length"))
 		framing->content_lengths++;
-	else if (span_is(name, "host"))
+	else if (span_is_any_case(name, "host"))
 		framing->hosts++;
-	else if (span_is(name, "transfer-encoding")) {
+	else if (span_is_any_case(name, "transfer-encoding")) {
 		framing->transfer_encodings++;
-		framing->not_chunked |= !span_is(value, "chunked");
+		framing->not_chunked |= !span_is_any_case(value, "chunked");
 	}
 }
 
@@ -93,13 +72,12 @@ const char *request_framing_fault(const char *head, size_t bytes)
 	/* One empty line before a request is allowed (RFC 9112 §2.2). */
 	if (!next_line(&rest, &line) || (line.length == 0 && !next_line(&rest, &line)))
 		return "no request line";
-	bool http_1_0 =
-		line.length >= 8 && memcmp(line.start + line.length - 8, "HTTP/1.0", 8) == 0;
+	bool http_1_0 = line.length >= 8 && memcmp(line.data + line.length - 8, "HTTP/1.0", 8) == 0;
 
 	while (next_line(&rest, &line) && line.length > 0) {
-		if (line.start[0] == ' ' || line.start[0] == '\t')
+		if (line.data[0] == ' ' || line.data[0] == '\t')
 			return "a folded header line";
-		if (memchr(line.start, '\r', line.length) != NULL)
+		if (memchr(line.data, '\r', line.length) != NULL)
 			return "a CR without LF";
 		count_header(&framing, line);
 	}

@@ -8,13 +8,9 @@
 #include <string.h>
 
 #include "executors/decimal.h"
+#include "server/span.h"
 
 enum { NAME_SHOWN_BYTES = 32 };
-
-struct word {
-	const char *data;
-	size_t length;
-};
 
 static const struct number_parameter {
 	const char *name;
@@ -42,11 +38,6 @@ static const char *const fault_names[] = {
 	[SLOW_FAULT_GARBAGE] = "garbage",
 };
 
-static bool word_is(struct word word, const char *text)
-{
-	return word.length == strlen(text) && memcmp(word.data, text, word.length) == 0;
-}
-
 __attribute__((format(printf, 2, 3))) static int refuse(char text[SLOW_REFUSAL_TEXT_BYTES],
                                                         const char *format, ...)
 {
@@ -61,7 +52,7 @@ __attribute__((format(printf, 2, 3))) static int refuse(char text[SLOW_REFUSAL_T
 }
 
 static int set_number(struct slow_parameters *parameters, const struct number_parameter *parameter,
-                      struct word value, char text[SLOW_REFUSAL_TEXT_BYTES])
+                      struct span value, char text[SLOW_REFUSAL_TEXT_BYTES])
 {
 	uint64_t number;
 	uint32_t narrow;
@@ -75,11 +66,11 @@ static int set_number(struct slow_parameters *parameters, const struct number_pa
 	return 0;
 }
 
-static int set_fault(struct slow_parameters *parameters, struct word value,
+static int set_fault(struct slow_parameters *parameters, struct span value,
                      char text[SLOW_REFUSAL_TEXT_BYTES])
 {
 	for (unsigned fault = SLOW_FAULT_RESET; fault <= SLOW_FAULT_GARBAGE; fault++) {
-		if (word_is(value, fault_names[fault])) {
+		if (span_is(value, fault_names[fault])) {
 			parameters->fault = (enum slow_fault)fault;
 			return 0;
 		}
@@ -88,16 +79,16 @@ static int set_fault(struct slow_parameters *parameters, struct word value,
 }
 
 /* One name=value. @seen has a bit for each parameter that came before. */
-static int set_parameter(struct slow_parameters *parameters, struct word name, struct word value,
+static int set_parameter(struct slow_parameters *parameters, struct span name, struct span value,
                          unsigned *seen, char text[SLOW_REFUSAL_TEXT_BYTES])
 {
 	int shown = name.length < NAME_SHOWN_BYTES ? (int)name.length : NAME_SHOWN_BYTES;
 	unsigned index = 0;
 	unsigned bit;
 
-	while (index < NUMBERS && !word_is(name, numbers[index].name))
+	while (index < NUMBERS && !span_is(name, numbers[index].name))
 		index++;
-	if (index == NUMBERS && !word_is(name, "fault"))
+	if (index == NUMBERS && !span_is(name, "fault"))
 		return refuse(text, "%.*s: unknown parameter\n", shown, name.data);
 	bit = 1u << index;
 	if (*seen & bit)
@@ -111,29 +102,17 @@ static int set_parameter(struct slow_parameters *parameters, struct word name, s
 int slow_parameters_parse(struct slow_parameters *parameters, const char *query, size_t length,
                           char text[SLOW_REFUSAL_TEXT_BYTES])
 {
-	const char *end = query + length;
+	struct span rest = {query, length};
 	unsigned seen = 0;
 
 	*parameters = (struct slow_parameters){.bytes = 2, .status = 200};
-	while (query < end) {
-		const char *pair_end = memchr(query, '&', (size_t)(end - query));
-		const char *equals;
-		struct word name, value;
-		int error;
+	while (rest.length > 0) {
+		struct span value = span_next_part(&rest, '&');
+		struct span name = span_next_part(&value, '=');
+		int error = set_parameter(parameters, name, value, &seen, text);
 
-		if (!pair_end)
-			pair_end = end;
-		equals = memchr(query, '=', (size_t)(pair_end - query));
-		if (!equals)
-			equals = pair_end;
-		name = (struct word){query, (size_t)(equals - query)};
-		value = (struct word){equals, 0};
-		if (equals < pair_end)
-			value = (struct word){equals + 1, (size_t)(pair_end - equals - 1)};
-		error = set_parameter(parameters, name, value, &seen, text);
 		if (error)
 			return error;
-		query = pair_end + 1;
 	}
 	if (!(seen & SEEN_MS))
 		return refuse(text, "ms: missing\n");

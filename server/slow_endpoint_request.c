@@ -7,12 +7,7 @@
 #include <strings.h>
 
 #include "executors/decimal.h"
-
-/* Text of the head, borrowed from the caller's buffer. */
-struct span {
-	const char *data;
-	size_t length;
-};
+#include "server/span.h"
 
 /* What the header fields said so far. */
 struct fields {
@@ -71,45 +66,6 @@ static int refuse_framing(struct slow_request *request, unsigned status, const c
 	return refuse(request, status, text);
 }
 
-static bool span_is(struct span span, const char *text)
-{
-	return span.length == strlen(text) && memcmp(span.data, text, span.length) == 0;
-}
-
-static bool span_is_any_case(struct span span, const char *text)
-{
-	return span.length == strlen(text) && strncasecmp(span.data, text, span.length) == 0;
-}
-
-static bool is_blank(char byte)
-{
-	return byte == ' ' || byte == '\t';
-}
-
-static struct span trimmed(struct span span)
-{
-	while (span.length > 0 && is_blank(span.data[0]))
-		span = (struct span){span.data + 1, span.length - 1};
-	while (span.length > 0 && is_blank(span.data[span.length - 1]))
-		span.length--;
-	return span;
-}
-
-/* Cut @rest at the first @separator; all of it when there is none. */
-static struct span next_part(struct span *rest, char separator)
-{
-	const char *end = rest->length > 0 ? memchr(rest->data, separator, rest->length) : NULL;
-	struct span part = *rest;
-
-	if (!end) {
-		*rest = (struct span){rest->data + rest->length, 0};
-		return part;
-	}
-	part.length = (size_t)(end - rest->data);
-	*rest = (struct span){end + 1, rest->length - part.length - 1};
-	return part;
-}
-
 static bool is_token(struct span span)
 {
 	for (size_t i = 0; i < span.length; i++) {
@@ -147,8 +103,8 @@ static int read_version(struct slow_request *request, struct span version)
 static int read_request_line(struct slow_request *request, struct span line, struct span *method,
                              struct span *target)
 {
-	*method = next_part(&line, ' ');
-	*target = next_part(&line, ' ');
+	*method = span_next_part(&line, ' ');
+	*target = span_next_part(&line, ' ');
 	if (!is_token(*method) || !is_visible(*target))
 		return refuse_framing(request, 400, "malformed request line");
 	request->is_head = span_is(*method, "HEAD");
@@ -174,7 +130,7 @@ static int read_content_length(struct slow_request *request, struct fields *fiel
 static void read_connection(struct fields *fields, struct span value)
 {
 	while (value.length > 0) {
-		struct span option = trimmed(next_part(&value, ','));
+		struct span option = span_trimmed(span_next_part(&value, ','));
 
 		if (span_is_any_case(option, "close"))
 			fields->says_close = true;
@@ -186,14 +142,14 @@ static void read_connection(struct fields *fields, struct span value)
 static int read_field(struct slow_request *request, struct fields *fields, struct span line)
 {
 	struct span value = line;
-	struct span name = next_part(&value, ':');
+	struct span name = span_next_part(&value, ':');
 
 	/* A folded line starts with a blank, and so has no token before its colon either. */
 	if (name.length == line.length || !is_token(name))
 		return refuse_framing(request, 400, "malformed header field");
 	if (memchr(line.data, '\r', line.length) || memchr(line.data, '\0', line.length))
 		return refuse_framing(request, 400, "control character in a header field");
-	value = trimmed(value);
+	value = span_trimmed(value);
 	if (span_is_any_case(name, "content-length"))
 		return read_content_length(request, fields, value);
 	if (span_is_any_case(name, "transfer-encoding"))
@@ -210,7 +166,7 @@ static int read_fields(struct slow_request *request, struct span rest)
 	struct fields fields = {0};
 
 	while (rest.length > 0) {
-		struct span line = next_part(&rest, '\n');
+		struct span line = span_next_part(&rest, '\n');
 		int error;
 
 		line.length--; /* the CR that slow_request_head_length() saw */
@@ -260,7 +216,7 @@ static void choose_route(struct slow_request *request, struct span method, struc
 		{"/stats/reset", "POST", SLOW_ROUTE_STATS_RESET},
 	};
 	struct span query = without_authority(target);
-	struct span path = next_part(&query, '?');
+	struct span path = span_next_part(&query, '?');
 
 	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
 		if (!span_is(path, routes[i].path))
@@ -292,7 +248,7 @@ void slow_request_parse(struct slow_request *request, const char *head, size_t l
 {
 	size_t skipped = leading_empty_lines(head, length);
 	struct span rest = {head + skipped, length - skipped};
-	struct span line = next_part(&rest, '\n');
+	struct span line = span_next_part(&rest, '\n');
 	struct span method, target;
 
 	clear(request);
