@@ -50,7 +50,7 @@ static int make_room(struct text_buffer *buffer, size_t count)
 	return 0;
 }
 
-static void append_bytes(struct text_buffer *buffer, const char *bytes, size_t count)
+void text_buffer_append_bytes(struct text_buffer *buffer, const char *bytes, size_t count)
 {
 	if (count == 0 || make_room(buffer, count))
 		return;
@@ -60,7 +60,7 @@ static void append_bytes(struct text_buffer *buffer, const char *bytes, size_t c
 
 void text_buffer_append(struct text_buffer *buffer, const char *text)
 {
-	append_bytes(buffer, text, strlen(text));
+	text_buffer_append_bytes(buffer, text, strlen(text));
 }
 
 void text_buffer_append_unsigned(struct text_buffer *buffer, uint64_t number)
@@ -72,7 +72,7 @@ void text_buffer_append_unsigned(struct text_buffer *buffer, uint64_t number)
 		digits[--at] = (char)('0' + number % 10);
 		number /= 10;
 	} while (number > 0);
-	append_bytes(buffer, digits + at, sizeof(digits) - at);
+	text_buffer_append_bytes(buffer, digits + at, sizeof(digits) - at);
 }
 
 void text_buffer_append_tenths(struct text_buffer *buffer, uint64_t tenths)

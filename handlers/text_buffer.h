@@ -20,10 +20,15 @@ struct text_buffer {
 	int error;        /* 0; -ENOBUFS over @max_bytes; -ENOMEM */
 };
 
+/** Allocates nothing. */
 void text_buffer_init(struct text_buffer *buffer, size_t max_bytes);
+
+/** Free the text and forget the error: as after text_buffer_init(). */
 void text_buffer_finish(struct text_buffer *buffer);
 
+/** @text without its NUL; @bytes whatever they are; @number in decimal. */
 void text_buffer_append(struct text_buffer *buffer, const char *text);
+void text_buffer_append_bytes(struct text_buffer *buffer, const char *bytes, size_t count);
 void text_buffer_append_unsigned(struct text_buffer *buffer, uint64_t number);
 
 /** @tenths as a number with one decimal: 10132 is "1013.2". */

@@ -31,9 +31,10 @@ static void print_durations(struct metrics_handler *metrics, struct metrics_text
 static void serve(struct handler *handler, const struct request *request, struct response *response)
 {
 	struct metrics_handler *metrics = (struct metrics_handler *)handler;
-	struct metrics_text text = {0};
+	struct metrics_text text;
 
 	(void)request;
+	metrics_text_init(&text);
 	print_build(&text);
 	cpu_watch_print(metrics->cpus, &text);
 	executor_set_print(metrics->executors, &text);

@@ -1,40 +1,19 @@
 #include "server/metrics_text.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-static int reserve(struct metrics_text *text, size_t bytes)
+/* All families together, with every route and status, take less than 100 KiB. */
+enum { MAX_BYTES = 4 << 20 };
+
+void metrics_text_init(struct metrics_text *text)
 {
-	size_t wanted = text->length + bytes;
-
-	if (text->error != 0)
-		return text->error;
-	if (wanted <= text->capacity)
-		return 0;
-	size_t capacity = wanted < 4096 ? 4096 : 2 * wanted;
-	char *data = realloc(text->data, capacity);
-
-	if (data == NULL)
-		return text->error = -ENOMEM;
-	text->data = data;
-	text->capacity = capacity;
-	return 0;
-}
-
-static void append_bytes(struct metrics_text *text, const char *bytes, size_t length)
-{
-	if (reserve(text, length) != 0)
-		return;
-	memcpy(text->data + text->length, bytes, length);
-	text->length += length;
+	text_buffer_init(&text->buffer, MAX_BYTES);
 }
 
 static void append(struct metrics_text *text, const char *string)
 {
-	append_bytes(text, string, strlen(string));
+	text_buffer_append(&text->buffer, string);
 }
 
 /* In a label value: backslash, double quote and line feed. */
@@ -48,7 +27,7 @@ static void append_label_value(struct metrics_text *text, const char *value)
 		else if (*value == '\n')
 			append(text, "\\n");
 		else
-			append_bytes(text, value, 1);
+			text_buffer_append_bytes(&text->buffer, value, 1);
 	}
 }
 
@@ -95,16 +74,11 @@ void metrics_sample(struct metrics_text *text, const char *name, const char *con
 
 void metrics_answer(struct metrics_text *text, struct response *response)
 {
-	if (text->error != 0) {
-		free(text->data);
-		response_problem(response, 500, NULL, "out of memory");
-	} else {
-		*response = (struct response){
-			.status = 200,
-			.content_type = "text/plain; version=0.0.4; charset=utf-8",
-			.body = text->data,
-			.body_len = text->length,
-		};
-	}
-	*text = (struct metrics_text){0};
+	*response = (struct response){
+		.status = 200,
+		.content_type = "text/plain; version=0.0.4; charset=utf-8",
+	};
+	if (text_buffer_take(&text->buffer, &response->body, &response->body_len) != 0)
+		response_problem(response, 500, NULL, "no room for the metrics");
+	text_buffer_finish(&text->buffer);
 }

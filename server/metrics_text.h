@@ -1,28 +1,26 @@
 #ifndef SERVER_METRICS_TEXT_H
 #define SERVER_METRICS_TEXT_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "handlers/handler.h"
+#include "handlers/text_buffer.h"
 
 /*
  * Prometheus text exposition format 0.0.4
  * (https://prometheus.io/docs/instrumenting/exposition_formats/).
  *
  *	metrics_family(&text, "fanoutd_tasks", "gauge", "Tasks by state.");
- *	metrics_sample(&text, "fanoutd_tasks", 3, (const char *[]){"state", "parked", NULL});
+ *	metrics_sample(&text, "fanoutd_tasks", (const char *[]){"state", "parked", NULL}, 3);
  *
- * Want of memory is remembered and comes out at the end.
+ * Want of room is remembered and comes out at the end.
  */
 struct metrics_text {
-	char *data; /* owned */
-	size_t length;
-	size_t capacity;
-	int error; /* 0 or -ENOMEM */
+	struct text_buffer buffer;
 };
 
-/** Zeroed is an empty text. The samples of a family follow its head without a gap. */
+/** An empty text; to be finished by metrics_answer(). */
+void metrics_text_init(struct metrics_text *text);
+
+/** The head of a family; its samples follow it without a gap. */
 void metrics_family(struct metrics_text *text, const char *name, const char *type,
                     const char *help);
 
@@ -33,7 +31,8 @@ void metrics_family(struct metrics_text *text, const char *name, const char *typ
 void metrics_sample(struct metrics_text *text, const char *name, const char *const *labels,
                     double value);
 
-/** Answer with the text, or with a 500 if memory ran out. The text is finished afterwards. */
+/** Answer with the text, or with a 500 if there was no room for it. The text is finished
+ * afterwards. */
 void metrics_answer(struct metrics_text *text, struct response *response);
 
 #endif

@@ -21,9 +21,10 @@ static void assert_text(struct metrics_text *text, const char *expected)
 
 static void prints_families_and_samples(void **state)
 {
-	struct metrics_text text = {0};
+	struct metrics_text text;
 
 	(void)state;
+	metrics_text_init(&text);
 	metrics_family(&text, "a_total", "counter", "What it is.");
 	metrics_sample(&text, "a_total", NULL, 9007199254740992.0);
 	metrics_sample(&text, "a_total", (const char *[]){"x", "1", "y", "z", NULL}, 0.5);
@@ -35,18 +36,20 @@ static void prints_families_and_samples(void **state)
 
 static void escapes_label_values(void **state)
 {
-	struct metrics_text text = {0};
+	struct metrics_text text;
 
 	(void)state;
+	metrics_text_init(&text);
 	metrics_sample(&text, "a", (const char *[]){"l", "\"quoted\" \\ and\nbroken", NULL}, 1);
 	assert_text(&text, "a{l=\"\\\"quoted\\\" \\\\ and\\nbroken\"} 1\n");
 }
 
 static void prints_what_is_no_number_as_the_format_wants(void **state)
 {
-	struct metrics_text text = {0};
+	struct metrics_text text;
 
 	(void)state;
+	metrics_text_init(&text);
 	metrics_sample(&text, "a", NULL, INFINITY);
 	metrics_sample(&text, "a", NULL, -INFINITY);
 	metrics_sample(&text, "a", NULL, NAN);
@@ -56,10 +59,11 @@ static void prints_what_is_no_number_as_the_format_wants(void **state)
 static void prints_a_histogram_with_cumulative_buckets(void **state)
 {
 	static struct request_durations durations = {.route = "/x"};
-	struct metrics_text text = {0};
+	struct metrics_text text;
 	struct response response = {0};
 
 	(void)state;
+	metrics_text_init(&text);
 	request_durations_add(&durations, 200, 5000000);
 	request_durations_add(&durations, 200, 5000001);
 	request_durations_add(&durations, 200, 60 * INT64_C(1000000000));
