@@ -1,16 +1,15 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "server/app.h"
 #include "server/config.h"
 #include "server/log.h"
+#include "server/process_start.h"
 #include "server/show_cpus.h"
 #include "server/supervise.h"
 
@@ -28,30 +27,6 @@ static int open_signals(void)
 	if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0 || signal(SIGPIPE, SIG_IGN) == SIG_ERR)
 		return -1;
 	return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-/* Every call in flight takes a descriptor; the soft limit is often 1,024 for select()'s sake. */
-static void raise_fd_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
-		log_event(LOG_SEVERITY_WARNING, "fd_limit", "errno=%d", errno);
-}
-
-/* What is opened next would take the place of a standard stream that is closed, and get the log. */
-static void fill_standard_streams(void)
-{
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd > STDERR_FILENO)
-		close(fd);
 }
 
 static void print_listening(const char *host, uint16_t port, const char *what)
@@ -95,7 +70,10 @@ static int serve(const struct config *config)
 	}
 	if (config->warning[0] != '\0')
 		log_event(LOG_SEVERITY_WARNING, "config", "text=\"%s\"", config->warning);
-	raise_fd_limit();
+	int fd_limit_error = process_raise_fd_limit();
+
+	if (fd_limit_error != 0)
+		log_event(LOG_SEVERITY_WARNING, "fd_limit", "errno=%d", -fd_limit_error);
 	if (app_start(&app, config, error) != 0) {
 		fprintf(stderr, "fanoutd: %s\n", error);
 		return EXIT_FAILURE;
@@ -133,7 +111,7 @@ int main(int argc, char **argv)
 	struct config config;
 	char error[400];
 
-	fill_standard_streams();
+	process_fill_standard_streams();
 	if (config_parse(argc, argv, environ, &config, error, sizeof(error)) != 0) {
 		fprintf(stderr, "fanoutd: %s\n", error);
 		return EXIT_USAGE;

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "executors/decimal.h"
 #include "server/backlog_limit.h"
 #include "server/listen_address.h"
+#include "server/process_start.h"
 #include "server/slow_endpoint.h"
 
 /* The slow endpoint as a program of its own. */
@@ -85,14 +85,11 @@ static int read_arguments(int argc, char **argv, struct arguments *arguments)
 
 static void raise_fd_limit(void)
 {
-	struct rlimit limit;
+	int error = process_raise_fd_limit();
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == limit.rlim_max)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &limit))
+	if (error)
 		fprintf(stderr, "slow-endpoint: cannot raise the limit of open files: %s\n",
-		        strerrordesc_np(errno));
+		        strerrordesc_np(-error));
 }
 
 static void warn_of_short_backlog(int backlog)
@@ -145,6 +142,7 @@ int main(int argc, char **argv)
 	sigset_t stop_signals;
 	int error;
 
+	process_fill_standard_streams();
 	if (read_arguments(argc, argv, &arguments)) {
 		fprintf(stderr, "Try slow-endpoint --help.\n");
 		return EXIT_USAGE;

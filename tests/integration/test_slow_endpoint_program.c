@@ -107,7 +107,7 @@ static void ipv6_listens_in_brackets(void **state)
 
 	(void)state;
 	if (access("/proc/net/if_inet6", F_OK) != 0)
-		return; /* a kernel without IPv6 */
+		skip(); /* a kernel without IPv6 */
 	start_listening(&program, "[::1]:0", line);
 	assert_memory_equal(line, "listening http://[::1]:", 23);
 	assert_int_equal(kill(program.pid, SIGTERM), 0);
@@ -126,6 +126,25 @@ static void a_port_in_use_is_one_clear_line(void **state)
 	assert_int_equal(run(arguments, errors), 1);
 	assert_non_null(strstr(errors, "Address already in use\n"));
 	assert_ptr_equal(strchr(errors, '\n'), errors + strlen(errors) - 1);
+	assert_int_equal(kill(program.pid, SIGTERM), 0);
+	assert_int_equal(wait_for(&program), 0);
+}
+
+/* A socket that took the place of standard error would get what is written there. */
+static void a_closed_standard_error_is_not_taken_by_a_socket(void **state)
+{
+	const char *arguments[] = {"/bin/sh", "-c",
+	                           "exec \"$SLOW_ENDPOINT\" --listen 127.0.0.1:0 2>&-", NULL};
+	struct program program = start(arguments, STDOUT_FILENO);
+	char line[TEXT_BYTES], path[64], target[64] = "";
+	struct pollfd readable = {.fd = program.output, .events = POLLIN};
+
+	(void)state;
+	assert_int_equal(poll(&readable, 1, PATIENCE_MS), 1);
+	assert_true(read(program.output, line, sizeof(line)) > 0);
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd/2", (int)program.pid);
+	assert_true(readlink(path, target, sizeof(target) - 1) > 0);
+	assert_string_equal(target, "/dev/null");
 	assert_int_equal(kill(program.pid, SIGTERM), 0);
 	assert_int_equal(wait_for(&program), 0);
 }
@@ -154,6 +173,7 @@ int main(void)
 		cmocka_unit_test(a_signal_ends_it_cleanly),
 		cmocka_unit_test(ipv6_listens_in_brackets),
 		cmocka_unit_test(a_port_in_use_is_one_clear_line),
+		cmocka_unit_test(a_closed_standard_error_is_not_taken_by_a_socket),
 		cmocka_unit_test(bad_flags_are_exit_status_2),
 	};
 
