@@ -32,7 +32,7 @@ class Startup(unittest.TestCase):
             )
 
     def test_refuses_an_address_of_another_machine(self):
-        self.check_refusal("--listen", "192.0.2.1:0", says="192.0.2.1")
+        self.check_refusal("--listen", "192.0.2.1:0", "--slow-listen", "127.0.0.1:0", says="192.0.2.1")
 
     def test_refuses_a_malformed_upstream(self):
         for url in ("", "example.org", "ftp://example.org/", "http://", "http://x y/", "http://x:99999/"):
