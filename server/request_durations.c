@@ -15,9 +15,9 @@ static const struct bound {
 	{"7.5", 7500000000}, {"10", 10000000000}, {"+Inf", INT64_MAX},
 };
 
-/* Every status that fanoutd answers with; the last stands for one that was forgotten here. */
-static const int statuses[REQUEST_DURATION_STATUSES] = {200, 400, 404, 405, 413,
-                                                        431, 503, 504, 502, 500};
+/* Every status that handlers, exchanges and dispatch answer with; the last stands for one that was
+ * forgotten here. What h2o answers by itself (413, 431) is not counted. */
+static const int statuses[REQUEST_DURATION_STATUSES] = {200, 400, 404, 405, 503, 504, 500};
 
 void request_durations_add(struct request_durations *durations, int status, int64_t elapsed_ns)
 {
