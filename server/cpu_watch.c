@@ -1,7 +1,5 @@
 #include "server/cpu_watch.h"
 
-#include <math.h>
-
 #include "server/log.h"
 #include "server/metrics_text.h"
 
@@ -9,7 +7,7 @@ static void log_warning(const struct cpu_quota *quota)
 {
 	if (quota->warning != NULL)
 		log_event(LOG_SEVERITY_WARNING, "cpu_quota", "warning=\"%s\" path=\"%s\"",
-		          quota->warning, quota->warning_path != NULL ? quota->warning_path : "");
+		          quota->warning, quota->warning_path);
 }
 
 static void store(struct cpu_watch *watch, const struct cpu_quota *quota)

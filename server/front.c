@@ -22,7 +22,6 @@ struct front {
 	struct acceptor acceptors[LISTENERS]; /* listener NULL: not there, or closed */
 	struct front_options options;
 	pthread_t thread;
-	char name[16];
 
 	atomic_int wanted_phase; /* enum front_phase; the loop is woken after it is stored */
 	enum front_phase phase;
@@ -264,6 +263,7 @@ static int await_start(struct front *front)
 int front_start(const struct front_options *options, unsigned index, struct front **out)
 {
 	struct front *front = calloc(1, sizeof(*front));
+	char name[16];
 
 	if (front == NULL)
 		return -ENOMEM;
@@ -284,8 +284,8 @@ int front_start(const struct front_options *options, unsigned index, struct fron
 		front_free(front);
 		return error;
 	}
-	(void)snprintf(front->name, sizeof(front->name), "front-%u", index);
-	(void)pthread_setname_np(front->thread, front->name);
+	(void)snprintf(name, sizeof(name), "front-%u", index);
+	(void)pthread_setname_np(front->thread, name);
 	*out = front;
 	return 0;
 }

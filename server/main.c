@@ -79,12 +79,11 @@ static int serve(const struct config *config)
 		return EXIT_FAILURE;
 	}
 	announce(&app);
-	int status = supervise(&app, signal_fd);
-
+	supervise(&app, signal_fd);
 	app_stop(&app);
 	close(signal_fd);
-	log_event(LOG_SEVERITY_INFO, "stopped", "status=%d", status);
-	return status;
+	log_event(LOG_SEVERITY_INFO, "stopped", "status=%d", EXIT_SUCCESS);
+	return EXIT_SUCCESS;
 }
 
 static int run(const struct config *config)

@@ -114,7 +114,7 @@ static int open_timer(void)
 	return fd;
 }
 
-int supervise(struct app *app, int signal_fd)
+void supervise(struct app *app, int signal_fd)
 {
 	struct drain drain = {.next = DEADLINE_NEVER, .phase = FRONT_SERVING};
 	int timer_fd = open_timer();
@@ -139,5 +139,4 @@ int supervise(struct app *app, int signal_fd)
 	}
 	if (timer_fd >= 0)
 		close(timer_fd);
-	return 0;
 }

@@ -8,8 +8,8 @@
  * signal on @signal_fd, and then drain, as --drain-delay-ms and --drain-ms say.
  *
  * From the first signal on, a second one ends the process at once with 128 + its number. So does
- * a drain that gets stuck, with 1. Returns 0 once all fronts are drained.
+ * a drain that gets stuck, with 1. Returns once all fronts are drained.
  */
-int supervise(struct app *app, int signal_fd);
+void supervise(struct app *app, int signal_fd);
 
 #endif
