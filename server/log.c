@@ -24,6 +24,14 @@ static size_t line_end(size_t used, int written, size_t size)
 	return used + (size_t)written < size ? used + (size_t)written : size - 1;
 }
 
+/* Names from outside (variables, cgroups) may hold anything, and a log line is one line. */
+static void blank_control_characters(char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+			text[i] = '?';
+}
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned long dropped; /* lock; lines since the last one that was written */
 
@@ -75,6 +83,7 @@ void log_event(enum log_severity severity, const char *event, const char *fields
 	written = vsnprintf(line + used, sizeof(line) - used, fields_format, arguments);
 	va_end(arguments);
 	used = line_end(used, written, sizeof(line));
+	blank_control_characters(line, used);
 	if (line[used - 1] == ' ')
 		used--;
 	line[used++] = '\n';

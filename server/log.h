@@ -16,7 +16,8 @@ enum log_severity {
 
 /**
  * Write one line. @event is a bare word; @fields_format gives "key=value" pairs, with values
- * that may contain blanks in double quotes, "" for none. A line over 1,000 bytes is cut.
+ * that may contain blanks in double quotes, "" for none. Control characters become '?'. A line
+ * over 1,000 bytes is cut.
  *
  * Any thread; never waits: while a pipe on stderr is full, lines are dropped and counted. Keeps
  * errno. An error of stderr itself is ignored.

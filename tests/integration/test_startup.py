@@ -68,6 +68,10 @@ class Startup(unittest.TestCase):
             self.assertEqual(len(warnings), 1)
             self.assertIn("level=warning", warnings[0])
 
+    def test_logs_one_line_whatever_is_in_it(self):
+        with Server(env={"FANOUTD_A\nts": "x"}) as server:
+            self.assertIn("FANOUTD_A?ts in", server.log_text())
+
     def test_logs_what_it_found_at_the_start(self):
         with Server("--carriers", "3") as server:
             wait_until(lambda: "event=started" in server.log_text(), "line")
