@@ -24,7 +24,7 @@ int cpu_watch_init(struct cpu_watch *watch)
 
 	if (error != 0)
 		return error;
-	pthread_mutex_init(&watch->lock, NULL);
+	watch->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	cpu_quota_read(watch->reader, &quota);
 	log_warning(&quota);
 	store(watch, &quota);

@@ -271,14 +271,14 @@ int front_start(const struct front_options *options, unsigned index, struct fron
 	front->sweep_due_ns = INT64_MAX;
 	front->acceptors[0].resume_ns = front->acceptors[1].resume_ns = INT64_MAX;
 	front->start_error = 1;
-	pthread_mutex_init(&front->lock, NULL);
-	pthread_cond_init(&front->changed, NULL);
+	front->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	front->changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	int error = thread_start(&front->thread, 0, front_main, front);
 
 	if (error == 0) {
 		error = await_start(front);
 		if (error != 0)
-			pthread_join(front->thread, NULL);
+			(void)pthread_join(front->thread, NULL);
 	}
 	if (error != 0) {
 		front_free(front);
@@ -305,6 +305,6 @@ void front_stop(struct front *front)
 	front->stopping = true;
 	pthread_cond_signal(&front->changed);
 	pthread_mutex_unlock(&front->lock);
-	pthread_join(front->thread, NULL);
+	(void)pthread_join(front->thread, NULL);
 	front_free(front);
 }

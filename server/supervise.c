@@ -42,12 +42,13 @@ static void let_signals_kill(void)
 	sigset_t signals;
 
 	first_signal_ns = deadline_now_ns();
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGINT, &action, NULL);
-	pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
+	/* None of these can fail: the numbers are valid. */
+	(void)sigemptyset(&signals);
+	(void)sigaddset(&signals, SIGTERM);
+	(void)sigaddset(&signals, SIGINT);
+	(void)sigaction(SIGTERM, &action, NULL);
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
 }
 
 static void begin_drain(struct app *app, struct drain *drain)
