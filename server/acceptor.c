@@ -11,8 +11,13 @@
 #include "executors/deadline.h"
 #include "server/log.h"
 
-/* Accepted in one go, so that connections already open get their turn. */
-enum { ACCEPT_AT_ONCE = 16, TURN_AWAY_AT_ONCE = 64 };
+enum {
+	/* In one go, so that connections already open get their turn. */
+	ACCEPT_AT_ONCE = 16,
+	TURN_AWAY_AT_ONCE = 64,
+	/* More than a backlog holds: who goes on connecting cannot keep a front from closing. */
+	ACCEPT_BEFORE_CLOSE = 16384,
+};
 
 static const int64_t back_off_ns = 10 * INT64_C(1000000);
 static const int64_t log_interval_ns = 10 * INT64_C(1000000000);
@@ -156,7 +161,7 @@ void acceptor_close(struct acceptor *acceptor)
 	if (acceptor->listener == NULL)
 		return;
 	acceptor->resume_ns = INT64_MAX;
-	while (accept_one(acceptor))
+	for (int i = 0; i < ACCEPT_BEFORE_CLOSE && accept_one(acceptor); i++)
 		continue;
 	h2o_socket_close(acceptor->listener);
 	acceptor->listener = NULL;
