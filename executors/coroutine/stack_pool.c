@@ -108,7 +108,7 @@ static struct stack *batch_make(struct stack_pool *pool, char *slots)
 	stack_guards_populate(&pool->guards, tops, STACK_BATCH);
 	for (unsigned i = STACK_BATCH; i-- > 0;) {
 		struct stack *stack =
-			(struct stack *)(tops[i] + page - i % COLOURS * COLOUR_BYTES) - 1;
+			(struct stack *)(tops[i] + page - (size_t)(i % COLOURS) * COLOUR_BYTES) - 1;
 
 		*stack = (struct stack){.next = next, .low = guards[i] + page, .guard = kinds[i]};
 		next = stack;
