@@ -44,7 +44,7 @@ static void locking_child(struct batch_child *child, const struct batch_work *wo
 }
 
 static void respond(struct pinned_handler *self, const char *url, bool lock,
-                    struct batch_request *wanted, const struct request *request,
+                    struct batch_request wanted, const struct request *request,
                     struct response *response)
 {
 	struct http_client *client = lock ? self->options.client : self->options.blocking_client;
@@ -57,8 +57,8 @@ static void respond(struct pinned_handler *self, const char *url, bool lock,
 		.mutexes = self->mutexes,
 	};
 
-	wanted->work = &pinned.work;
-	batch_respond(wanted, request, response);
+	wanted.work = &pinned.work;
+	batch_respond(&wanted, request, response);
 }
 
 static void pinned_serve(struct handler *handler, const struct request *request,
@@ -88,7 +88,7 @@ static void pinned_serve(struct handler *handler, const struct request *request,
 		batch_respond_overloaded(response, "out of memory for the calls");
 		return;
 	}
-	respond(self, url, table[LOCK].number == 1, &wanted, request, response);
+	respond(self, url, table[LOCK].number == 1, wanted, request, response);
 	free(url);
 }
 

@@ -9,7 +9,7 @@ import pathlib
 import subprocess
 import sys
 
-LAYERS = ["executors", "clients", "handlers", "server", "tests"]
+LAYERS = ["executors", "clients", "handlers", "server", "loadtests", "tests"]
 # Parts of fiber.h, which includes one of them: see there.
 PARTS = {f"executors/coroutine/fiber_{kind}.h" for kind in ("plain", "asan", "tsan")}
 FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", "-DH2O_USE_LIBUV=0", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c"]
