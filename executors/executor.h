@@ -47,8 +47,8 @@ struct executor_options {
 	enum when_full when_full; /* "pool" only */
 	size_t stack_bytes;       /* "coroutine" only: stack of one task, guard included */
 	enum stack_guard stack_guard; /* "coroutine" only */
-	unsigned spare_drivers;   /* "coroutine" only: threads beside the carriers', which take over
-	                             a carrier that a task keeps; 0: such a task holds it up */
+	unsigned spare_drivers; /* "coroutine" only: threads beside the carriers', which take over
+	                           a carrier that a task keeps; 0: such a task holds it up */
 	unsigned pinned_threshold_ms; /* "coroutine" only: how long a task may keep its carrier, at
 	                                 least 1 */
 };
@@ -92,7 +92,7 @@ struct executor_stats {
 	size_t stack_high_water_bytes; /* most that a task was seen to have used of its stack, in
 	                                  whole pages and with what is kept at its top: the
 	                                  first task and one in 256 are measured as they end */
-	unsigned drivers;   /* "coroutine": threads that run carriers, spares included; else 0 */
+	unsigned drivers; /* "coroutine": threads that run carriers, spares included; else 0 */
 	uint64_t pinned[PINNED_KINDS]; /* pinned events since start */
 };
 

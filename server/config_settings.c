@@ -172,7 +172,7 @@ const struct config_setting config_settings[] = {
          .zero_word = "",
          .zero_meaning = "the main listener",
          .help = "where /metrics answers"},
-	{.name = "experiments", FIELD(experiments), SWITCH, .help = "let /fanout take ?cpu_us="},
+	{.name = "experiments", FIELD(experiments), SWITCH, .help = "enable /sleep, /cpu, /pinned, and ?cpu_us= of /fanout"},
 	{.name = "root",
          FIELD(root),
          .placeholder = "DIR",

@@ -7,11 +7,15 @@ enum { LINES_AT_ONCE = 5 };
 
 static void write_event(const struct pinned_event *event)
 {
+	int64_t so_far_ns = deadline_now_ns() - event->since.ns;
+
+	/* Most of them go on when they are logged, and whose end nobody saw have no duration. */
 	log_event(LOG_SEVERITY_WARNING, "pinned",
-	          "kind=%s task=\"%s\" carrier=%u handed_over=%s ended=%s duration_ms=%lld",
+	          "kind=%s task=\"%s\" carrier=%u handed_over=%s %s=%lld",
 	          pinned_kind_name(event->kind), event->task_name ? event->task_name : "",
 	          event->carrier, event->is_handed_over ? "yes" : "no",
-	          event->duration_ns ? "yes" : "no", (long long)(event->duration_ns / 1000000));
+	          event->duration_ns ? "duration_ms" : "began_ms_ago",
+	          (long long)((event->duration_ns ? event->duration_ns : so_far_ns) / 1000000));
 }
 
 static void write_of(struct executor *executor, uint64_t *next)

@@ -3,10 +3,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum { MOST_CASES = 64, LONGEST_NAME = 128 };
 
 const char *executor_under_test;
+
+/* As the servers do: hundreds of connections at once, where the soft limit is mostly 1,024. */
+static void raise_fd_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 int run_over_executor(int argc, char **argv, const struct CMUnitTest *cases, size_t count)
 {
@@ -19,6 +31,7 @@ int run_over_executor(int argc, char **argv, const struct CMUnitTest *cases, siz
 		return EXIT_FAILURE;
 	}
 	executor_under_test = argv[1];
+	raise_fd_limit();
 	for (size_t i = 0; i < count; i++) {
 		const char *only_on = cases[i].initial_state;
 
