@@ -16,17 +16,22 @@ void scope_open(struct scope *scope, const struct scope_options *options)
 {
 	struct task *parent = task_current();
 	struct deadline deadline = options->deadline.ns ? options->deadline : DEADLINE_NEVER;
+	bool is_quorum = options->policy == SCOPE_QUORUM;
 
-	assert(parent);
+	assert(parent && is_quorum == (options->quorum > 0));
 	*scope = (struct scope){
 		.executor = parent->executor,
 		.parent = parent,
+		.context = parent->context,
 		.deadline = deadline_earlier(deadline, parent->deadline),
 		.max_parallel = options->max_parallel ? options->max_parallel : UINT_MAX,
+		.policy = options->policy,
+		.wanted = options->policy == SCOPE_FIRST ? 1 : options->quorum,
 		.ticket.of_scope = true,
 		.queue = parent->executor->ops->queue(parent->executor, parent),
 	};
 	scope->last = &scope->first;
+	scope->finished_last = &scope->finished;
 	cancel_init(&scope->cancel, parent->cancel);
 }
 
@@ -67,29 +72,12 @@ static void wake_parent_locked(struct scope *scope)
 		task_wake(scope->parent);
 }
 
-static void forget_child_locked(struct scope *scope)
+/* For scope_next(). The child has returned, or never will run. */
+static void hand_out_locked(struct scope *scope, struct task *child)
 {
-	scope->remaining--;
-	wake_parent_locked(scope);
-}
-
-void scope_child_done(struct scope *scope, struct task *child)
-{
-	bool offer;
-
-	pthread_mutex_lock(&scope->cancel.lock);
-	cancel_watch_remove_locked(&scope->cancel, &child->watch);
-	scope->running--;
-	offer = !scope->offered && scope_has_startable_locked(scope);
-	if (offer) {
-		/* This child stays counted until the offer has been made: the scope stays open. */
-		scope->offered = true;
-		pthread_mutex_unlock(&scope->cancel.lock);
-		scope->executor->ops->offer(scope->executor, scope);
-		pthread_mutex_lock(&scope->cancel.lock);
-	}
-	forget_child_locked(scope);
-	pthread_mutex_unlock(&scope->cancel.lock);
+	child->next = NULL;
+	*scope->finished_last = child;
+	scope->finished_last = &child->next;
 }
 
 static void drop_unstarted_locked(struct scope *scope)
@@ -100,16 +88,69 @@ static void drop_unstarted_locked(struct scope *scope)
 		scope->first = child->next;
 		child->result = -ECANCELED;
 		executor_release(scope->executor);
+		if (scope->policy == SCOPE_COLLECT)
+			hand_out_locked(scope, child);
 		scope->remaining--;
 	}
 	scope->last = &scope->first;
 }
 
+static void cancel_locked(struct scope *scope, enum cancel_reason reason)
+{
+	cancel_fire_locked(&scope->cancel, reason);
+	drop_unstarted_locked(scope);
+}
+
 void scope_cancel(struct scope *scope, enum cancel_reason reason)
 {
 	pthread_mutex_lock(&scope->cancel.lock);
-	cancel_fire_locked(&scope->cancel, reason);
-	drop_unstarted_locked(scope);
+	cancel_locked(scope, reason);
+	wake_parent_locked(scope);
+	pthread_mutex_unlock(&scope->cancel.lock);
+}
+
+/* What the policy makes of a child that has returned. */
+static void settle_locked(struct scope *scope, struct task *child)
+{
+	int result = child->result;
+
+	if (scope->policy == SCOPE_COLLECT) {
+		hand_out_locked(scope, child);
+		return;
+	}
+	if (result >= 0) {
+		if (scope->wanted == 0 || --scope->wanted > 0)
+			return;
+	} else {
+		if (scope->first_error || cancel_reason(&scope->cancel) != CANCEL_NONE)
+			return;
+		scope->first_error = result;
+		if (scope->policy != SCOPE_FAIL_FAST)
+			return;
+	}
+	scope->is_settled = true;
+	cancel_locked(scope, CANCEL_SIBLING_DONE);
+}
+
+void scope_child_done(struct scope *scope, struct task *child)
+{
+	bool offer;
+
+	pthread_mutex_lock(&scope->cancel.lock);
+	cancel_watch_remove_locked(&scope->cancel, &child->watch);
+	if (scope->policy != SCOPE_ALL)
+		settle_locked(scope, child);
+	scope->running--;
+	offer = !scope->offered && scope_has_startable_locked(scope);
+	if (offer) {
+		/* This child stays counted until the offer has been made, though it may have been
+		 * handed out by then: the scope stays open. */
+		scope->offered = true;
+		pthread_mutex_unlock(&scope->cancel.lock);
+		scope->executor->ops->offer(scope->executor, scope);
+		pthread_mutex_lock(&scope->cancel.lock);
+	}
+	scope->remaining--;
 	wake_parent_locked(scope);
 	pthread_mutex_unlock(&scope->cancel.lock);
 }
@@ -130,19 +171,43 @@ static void append_child(struct scope *scope, struct task *child)
 		scope->executor->ops->offer(scope->executor, scope);
 }
 
-/* Wait until something about the children may have changed. */
-static void wait_for_children(struct scope *scope)
+/* Wait until something about the children may have changed. Returns 0; -ETIMEDOUT @deadline has
+ * passed, and not the scope's, at which it is cancelled. */
+static int wait_for_children(struct scope *scope, struct deadline deadline)
 {
-	int error = 0;
+	bool is_earlier = deadline.ns < scope->deadline.ns;
+	int error;
 
 	if (cancel_reason(&scope->cancel) != CANCEL_NONE)
-		(void)task_park_masked(DEADLINE_NEVER);
-	else
-		error = task_park(scope->deadline);
+		return task_park_masked(deadline);
+	error = task_park(is_earlier ? deadline : scope->deadline);
+	if (error == -ETIMEDOUT && is_earlier)
+		return error;
 	if (error == -ETIMEDOUT)
 		scope_cancel(scope, CANCEL_DEADLINE);
 	else if (error == -ECANCELED) /* the parent's token may not have reached ours yet */
 		scope_cancel(scope, task_cancel_reason());
+	return 0;
+}
+
+/* For the parent that does not wait long enough to be told of the time. */
+static void cancel_if_late(struct scope *scope)
+{
+	if (cancel_reason(&scope->cancel) != CANCEL_NONE ||
+	    deadline_remaining_ns(scope->deadline) > 0)
+		return;
+	pthread_mutex_lock(&scope->cancel.lock);
+	if (scope->remaining > 0) {
+		cancel_locked(scope, CANCEL_DEADLINE);
+		wake_parent_locked(scope);
+	}
+	pthread_mutex_unlock(&scope->cancel.lock);
+}
+
+static void run_here(struct scope *scope, struct task *child)
+{
+	scope->executor->ops->run_here(scope->executor, child);
+	cancel_if_late(scope);
 }
 
 /* Run an unstarted child on this thread, or wait until some child has returned. False: there
@@ -158,9 +223,9 @@ static bool help_or_wait(struct scope *scope)
 	scope->wake_at_each = wait;
 	pthread_mutex_unlock(&scope->cancel.lock);
 	if (child)
-		scope->executor->ops->run_here(scope->executor, child);
+		run_here(scope, child);
 	else if (wait)
-		wait_for_children(scope);
+		(void)wait_for_children(scope, DEADLINE_NEVER);
 	return child || wait;
 }
 
@@ -208,10 +273,12 @@ int scope_fork(struct scope *scope, struct task *child)
 	int error;
 
 	assert(task_current() == scope->parent && child->run);
+	assert(scope->context == scope->parent->context); /* else it might outlive the binding */
 	child->executor = executor;
 	child->scope = scope;
 	child->cancel = &scope->cancel;
 	child->deadline = scope->deadline;
+	child->context = scope->context;
 	atomic_init(&child->permit, PERMIT_NONE);
 	if (cancel_reason(&scope->cancel) != CANCEL_NONE)
 		return -ECANCELED;
@@ -244,30 +311,93 @@ static void join_children(struct scope *scope)
 		scope->wake_at_each = helps && scope->first;
 		pthread_mutex_unlock(&scope->cancel.lock);
 		if (child)
-			scope->executor->ops->run_here(scope->executor, child);
+			run_here(scope, child);
 		else
-			wait_for_children(scope);
+			(void)wait_for_children(scope, DEADLINE_NEVER);
 		pthread_mutex_lock(&scope->cancel.lock);
 	}
 	pthread_mutex_unlock(&scope->cancel.lock);
 }
 
-int scope_join(struct scope *scope)
+static struct task *take_finished_locked(struct scope *scope)
 {
-	enum cancel_reason reason;
+	struct task *child = scope->finished;
 
-	assert(task_current() == scope->parent);
-	join_children(scope);
-	if (scope->queue)
-		run_queue_remove(scope->queue, &scope->ticket);
-	reason = cancel_reason(&scope->cancel);
-	cancel_finish(&scope->cancel);
-	switch (reason) {
-	case CANCEL_NONE:
+	if (!child)
+		return NULL;
+	scope->finished = child->next;
+	if (!scope->finished)
+		scope->finished_last = &scope->finished;
+	return child;
+}
+
+/* Whether @child is one to be handed out, or there is none left. @to_run: on a pool thread, one
+ * that nobody else may have a thread for. */
+static bool find_next(struct scope *scope, struct task **child, struct task **to_run)
+{
+	bool is_over;
+
+	*to_run = NULL;
+	pthread_mutex_lock(&scope->cancel.lock);
+	if (cancel_reason(&scope->cancel) != CANCEL_NONE)
+		drop_unstarted_locked(scope);
+	*child = take_finished_locked(scope);
+	is_over = *child || scope->remaining == 0;
+	if (!is_over && scope->executor->ops->run_here && scope->running == 0)
+		*to_run = scope_take_locked(scope);
+	scope->wake_at_each = !is_over;
+	pthread_mutex_unlock(&scope->cancel.lock);
+	return is_over;
+}
+
+int scope_next(struct scope *scope, struct deadline deadline, struct task **out)
+{
+	struct task *child, *to_run;
+	int error = 0;
+
+	assert(task_current() == scope->parent && scope->policy == SCOPE_COLLECT);
+	while (!find_next(scope, &child, &to_run)) {
+		if (error < 0)
+			return error;
+		if (to_run) {
+			run_here(scope, to_run);
+			continue;
+		}
+		/* A child that is always there to wake us would keep the time from us. */
+		cancel_if_late(scope);
+		error = wait_for_children(scope, deadline);
+	}
+	if (!child)
 		return 0;
+	*out = child;
+	return 1;
+}
+
+/* Once all have returned. */
+static int result_of_join(const struct scope *scope)
+{
+	if (scope->is_settled)
+		return scope->policy == SCOPE_FAIL_FAST ? scope->first_error : 0;
+	switch (cancel_reason(&scope->cancel)) {
+	case CANCEL_NONE:
+		break;
 	case CANCEL_DEADLINE:
 		return -ETIMEDOUT;
 	default:
 		return -ECANCELED;
 	}
+	if (scope->wanted == 0)
+		return 0;
+	return scope->first_error ? scope->first_error : -ECHILD;
+}
+
+int scope_join(struct scope *scope)
+{
+	assert(task_current() == scope->parent);
+	assert(scope->context == scope->parent->context);
+	join_children(scope);
+	if (scope->queue)
+		run_queue_remove(scope->queue, &scope->ticket);
+	cancel_finish(&scope->cancel);
+	return result_of_join(scope);
 }

@@ -20,6 +20,7 @@
  */
 struct executor;
 struct scope;
+struct task_binding;
 
 /**
  * Embed this in the object the work is about; submitting allocates nothing.
@@ -32,10 +33,12 @@ struct task {
 	int (*run)(struct task *task); /* 0, or negative errno: what the scope's policy looks at */
 
 	/* Root tasks only; scope_fork() sets these for a child. */
-	void (*done)(struct task *task); /* after @run, with @result set; on any thread, must not
-	                                    wait. May free the task. Never NULL for a root. */
-	struct cancel *cancel;           /* NULL: never cancelled */
-	struct deadline deadline;        /* for task_deadline(); zeroed: never */
+	void (*done)(struct task *task);    /* after @run, with @result set; on any thread, must not
+	                                       wait. May free the task. Never NULL for a root. */
+	struct cancel *cancel;              /* NULL: never cancelled */
+	struct deadline deadline;           /* for task_deadline(); zeroed: never */
+	const struct task_binding *context; /* task_context.h; borrowed until @done; NULL: nothing
+	                                       is bound */
 
 	const char *name; /* static text, for logs and debug pages; NULL is fine */
 	int result;       /* what @run returned; a child that never ran: -ECANCELED if its scope
@@ -43,10 +46,10 @@ struct task {
 
 	/* For executors/ alone. */
 	struct executor *executor;
-	struct scope *scope;       /* NULL for a root task */
-	struct ticket ticket;      /* a root task's own place in a run queue */
-	struct task *next;         /* in its scope's list of unstarted children, or in a list of its
-	                              executor's until it runs */
+	struct scope *scope;  /* NULL for a root task */
+	struct ticket ticket; /* a root task's own place in a run queue */
+	struct task *next;    /* in its scope's list of unstarted or of finished children, or in
+	                         a list of its executor's until it runs */
 	struct cancel_watch watch; /* on @cancel while the task runs */
 	atomic_uint permit;        /* enum task_permit; see task.c */
 	void *seat;                /* the coroutine or pthread it occupies; set before it runs */

@@ -128,6 +128,46 @@ static void deadline_reaches_children_on_their_parents_thread(void **state)
 		assert_int_equal(family.children[i].task.result, -ECANCELED);
 }
 
+/* Children that keep the CPU, one after the other: they never wait, nor does who runs them. */
+static atomic_int busy_runs;
+
+static int burn_5_ms(struct task *task)
+{
+	int64_t end_ns = deadline_now_ns() + 5000000;
+
+	(void)task;
+	while (deadline_now_ns() < end_ns)
+		continue;
+	atomic_fetch_add(&busy_runs, 1);
+	return 0;
+}
+
+static int fork_busy_family(void *arg)
+{
+	struct task *children = arg;
+	struct scope scope;
+
+	scope_open(&scope,
+	           &(struct scope_options){.max_parallel = 1, .deadline = deadline_in_ms(20)});
+	for (int i = 0; i < WAITING; i++) {
+		children[i] = (struct task){.run = burn_5_ms};
+		(void)scope_fork(&scope, &children[i]);
+	}
+	return scope_join(&scope);
+}
+
+static void deadline_ends_a_row_of_busy_children(void **state)
+{
+	struct executor *executor = start_executor(1);
+	struct task children[WAITING];
+
+	(void)state;
+	busy_runs = 0;
+	assert_int_equal(run_in_task(executor, fork_busy_family, children), -ETIMEDOUT);
+	executor_destroy(executor);
+	assert_in_range(busy_runs, 0, WAITING - 5); /* the rest was cancelled */
+}
+
 static void deadline_ends_a_fork_that_waits_for_room(void **state)
 {
 	struct executor_options options = options_for(3);
@@ -287,6 +327,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(join_returns_only_after_the_last_child),
 		cmocka_unit_test(deadline_cancels_children),
 		cmocka_unit_test(deadline_reaches_children_on_their_parents_thread),
+		cmocka_unit_test(deadline_ends_a_row_of_busy_children),
 		cmocka_unit_test_prestate(deadline_ends_a_fork_that_waits_for_room, "pool"),
 		cmocka_unit_test(children_that_never_started_are_canceled),
 		cmocka_unit_test(cancelling_the_parent_cancels_the_children),
