@@ -36,6 +36,13 @@ int task_mutex_lock(struct task_mutex *mutex, struct deadline deadline)
 	return error;
 }
 
+void task_mutex_lock_masked(struct task_mutex *mutex)
+{
+	assert(task_current() && !is_mine(mutex));
+	task_semaphore_acquire_masked(&mutex->semaphore);
+	set_owner(mutex, task_current());
+}
+
 int task_mutex_trylock(struct task_mutex *mutex)
 {
 	int error;

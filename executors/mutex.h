@@ -29,6 +29,9 @@ void task_mutex_finish(struct task_mutex *mutex);
  */
 int task_mutex_lock(struct task_mutex *mutex, struct deadline deadline);
 
+/** The same for clean-up: waits as long as it takes, and is never cancelled. */
+void task_mutex_lock_masked(struct task_mutex *mutex);
+
 /** Task only. Returns 0 or -EAGAIN. */
 int task_mutex_trylock(struct task_mutex *mutex);
 

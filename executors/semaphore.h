@@ -4,18 +4,17 @@
 #include <pthread.h>
 
 #include "executors/task.h"
+#include "executors/wait_list.h"
 
 /*
  * A number of permits that tasks take and give back, in the order in which they
  * asked: a permit that is given back goes to who has waited longest, and nobody
  * overtakes. Between tasks of any executors.
  */
-struct semaphore_waiter;
-
 struct task_semaphore {
 	pthread_mutex_t lock;
-	unsigned permits;                       /* lock; free ones. 0 while anybody waits */
-	struct semaphore_waiter *first, **last; /* lock; longest waiting first */
+	unsigned permits;         /* lock; free ones. 0 while anybody waits */
+	struct wait_list waiters; /* lock */
 };
 
 void task_semaphore_init(struct task_semaphore *semaphore, unsigned permits);
@@ -29,6 +28,9 @@ void task_semaphore_finish(struct task_semaphore *semaphore);
  * Task only; parks. Returns 0; -ETIMEDOUT or -ECANCELED without a permit.
  */
 int task_semaphore_acquire(struct task_semaphore *semaphore, struct deadline deadline);
+
+/** The same for clean-up: waits as long as it takes, and is never cancelled. */
+void task_semaphore_acquire_masked(struct task_semaphore *semaphore);
 
 /** Take a permit if that takes no waiting. Any thread. Returns 0 or -EAGAIN. */
 int task_semaphore_try_acquire(struct task_semaphore *semaphore);

@@ -225,7 +225,7 @@ static bool has_waiters(struct task_semaphore *semaphore, const void *last)
 	bool has;
 
 	pthread_mutex_lock(&semaphore->lock);
-	has = semaphore->last != last;
+	has = semaphore->waiters.last != last;
 	pthread_mutex_unlock(&semaphore->lock);
 	return has;
 }
@@ -240,7 +240,7 @@ static int fork_in_order(void *arg)
 
 	scope_open(&scope, &(struct scope_options){0});
 	for (int i = 0; i < 10; i++) {
-		const void *last = semaphore->last;
+		const void *last = semaphore->waiters.last;
 
 		children[i] = (struct queuing){
 			.task = {.run = append_own_number}, .crowd = crowd, .number = i};
