@@ -73,8 +73,11 @@ static int start_executors(struct app *app, char error_text[APP_ERROR_BYTES])
 	app->carriers = app->config->carriers != 0 ? app->config->carriers : usable;
 	if (app->carriers > EXECUTOR_CARRIERS_MAX)
 		app->carriers = EXECUTOR_CARRIERS_MAX;
-	int error = executor_set_start(&app->executors, app->config, app->carriers, &failed);
+	int error = offload_create(&(struct offload_options){.cpus = app->carriers}, &app->offload);
 
+	if (error != 0)
+		return explain(error_text, error, "start", "the offload lanes");
+	error = executor_set_start(&app->executors, app->config, app->carriers, &failed);
 	return error == 0 ? 0 : explain(error_text, error, "start the executor", failed);
 }
 
@@ -202,6 +205,7 @@ static int create_handlers(struct app *app)
 	readyz_handler_init(&app->readyz);
 	app->metrics.cpus = &app->cpus;
 	app->metrics.executors = &app->executors;
+	app->metrics.offload = app->offload;
 	app->metrics.client = app->client;
 	app->metrics.rejections = &app->rejections;
 	app->metrics.sites[0] = &app->site;
@@ -275,6 +279,7 @@ static int start_fronts(struct app *app, char error_text[APP_ERROR_BYTES])
 static void stop_inner(struct app *app)
 {
 	executor_set_destroy(&app->executors);
+	offload_destroy(app->offload);
 	for (size_t i = 0; i < APP_EXPERIMENTS; i++)
 		handler_destroy(app->experiments[i]);
 	handler_destroy(app->fanout);
@@ -324,6 +329,7 @@ static void follow_quota(struct app *app)
 		usable = EXECUTOR_CARRIERS_MAX;
 	if (app->config->carriers != 0 || usable == app->carriers)
 		return;
+	offload_resize(app->offload, usable);
 	/* On an error fewer carriers run than wanted: try again at the next tick. */
 	int error = executor_set_resize(&app->executors, usable);
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "executors/offload.h"
 #include "server/config.h"
 #include "server/cpu_watch.h"
 #include "server/executor_set.h"
@@ -27,6 +28,7 @@ struct app {
 	const struct config *config; /* borrowed */
 	struct cpu_watch cpus;
 	struct slow_endpoint *slow_endpoint; /* NULL: off */
+	struct offload *offload;             /* outlives the executors, whose tasks use it */
 	struct executor_set executors;
 	struct pinned_log pinned_log;
 	char *upstream;                      /* owned; the URL that /fanout calls */

@@ -14,6 +14,21 @@ static void print_build(struct metrics_text *text)
 	               1);
 }
 
+static void print_offload(struct offload *offload, struct metrics_text *text)
+{
+	metrics_family(text, "fanoutd_offload_threads", "gauge",
+	               "Threads for work that must not run on a task's own.");
+	for (int i = 0; i < OFFLOAD_LANES; i++) {
+		enum offload_lane lane = (enum offload_lane)i;
+		struct offload_stats stats;
+
+		offload_stats(offload, lane, &stats);
+		metrics_sample(text, "fanoutd_offload_threads",
+		               (const char *[]){"lane", offload_lane_name(lane), NULL},
+		               stats.threads);
+	}
+}
+
 static void print_durations(struct metrics_handler *metrics, struct metrics_text *text)
 {
 	metrics_family(text, "http_server_request_duration_seconds", "histogram",
@@ -38,6 +53,7 @@ static void serve(struct handler *handler, const struct request *request, struct
 	print_build(&text);
 	cpu_watch_print(metrics->cpus, &text);
 	executor_set_print(metrics->executors, &text);
+	print_offload(metrics->offload, &text);
 	rejections_print(metrics->rejections, &text);
 	metered_client_print(metrics->client, &text);
 	print_durations(metrics, &text);

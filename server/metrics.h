@@ -2,6 +2,7 @@
 #define SERVER_METRICS_H
 
 #include "clients/http_client.h"
+#include "executors/offload.h"
 #include "handlers/handler.h"
 #include "server/cpu_watch.h"
 #include "server/dispatch.h"
@@ -13,6 +14,7 @@ struct metrics_handler {
 	struct handler super;
 	struct cpu_watch *cpus;
 	const struct executor_set *executors;
+	struct offload *offload;
 	struct http_client *client; /* a metered one */
 	struct rejections *rejections;
 	struct site *sites[2]; /* the main one; the admin one or NULL */

@@ -133,6 +133,7 @@ class Metrics(unittest.TestCase):
                 self.assertEqual(metrics[name], value, name)
             for name in (
                 "fanoutd_carriers",
+                'fanoutd_offload_threads{lane="cpu"}',
                 "fanoutd_usable_cpus",
                 "fanoutd_cpu_quota_cores",
                 "fanoutd_cgroup_throttled_seconds_total",
