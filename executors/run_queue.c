@@ -102,16 +102,56 @@ static unsigned take_children_locked(struct run_queue *queue, struct scope *scop
 	return count;
 }
 
-unsigned run_queue_take(struct run_queue *queue, struct task **tasks, unsigned max)
+/* What @ticket would give next; NULL: nothing at the moment. */
+static struct task *ticket_next_locked(struct ticket *ticket)
 {
+	struct scope *scope = ticket_scope(ticket);
+	struct task *next;
+
+	if (!ticket->of_scope)
+		return ticket_task(ticket);
+	pthread_mutex_lock(&scope->cancel.lock);
+	next = scope_has_startable_locked(scope) ? scope->first : NULL;
+	pthread_mutex_unlock(&scope->cancel.lock);
+	return next;
+}
+
+static unsigned ticket_allowed_locked(struct ticket *ticket, const struct run_filter *filter,
+                                      unsigned max)
+{
+	const struct task *next = filter ? ticket_next_locked(ticket) : NULL;
+
+	/* One that gives nothing is looked at by the taker, who drops it. */
+	return next ? filter->allows(filter, next, max) : max;
+}
+
+bool run_queue_allows(struct run_queue *queue, const struct run_filter *filter)
+{
+	bool allows = false;
+
+	pthread_mutex_lock(&queue->lock);
+	for (struct ticket *ticket = queue->head.next; ticket != &queue->head && !allows;
+	     ticket = ticket->next)
+		allows = ticket_allowed_locked(ticket, filter, 1) > 0;
+	pthread_mutex_unlock(&queue->lock);
+	return allows;
+}
+
+unsigned run_queue_take(struct run_queue *queue, struct task **tasks, unsigned max,
+                        const struct run_filter *filter)
+{
+	struct ticket *ticket, *next;
 	unsigned count = 0;
 
 	pthread_mutex_lock(&queue->lock);
-	while (count == 0 && queue->head.next != &queue->head) {
-		struct ticket *ticket = queue->head.next;
+	for (ticket = queue->head.next; ticket != &queue->head && count == 0; ticket = next) {
+		unsigned allowed = ticket_allowed_locked(ticket, filter, max);
 
+		next = ticket->next; /* it may be dropped, or go to the end */
+		if (allowed == 0)
+			continue;
 		if (ticket->of_scope) {
-			count = take_children_locked(queue, ticket_scope(ticket), tasks, max);
+			count = take_children_locked(queue, ticket_scope(ticket), tasks, allowed);
 		} else {
 			drop_locked(queue, ticket);
 			queue->roots--;

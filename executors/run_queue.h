@@ -36,10 +36,20 @@ int run_queue_push_root(struct run_queue *queue, struct task *task, unsigned max
 /** Take a ticket out, wherever it stands. Fine on one that is not in the queue. */
 void run_queue_remove(struct run_queue *queue, struct ticket *ticket);
 
+/** How many tasks may be taken from a ticket whose next one is @next, at most @max; 0: none. */
+struct run_filter {
+	unsigned (*allows)(const struct run_filter *filter, const struct task *next, unsigned max);
+};
+
 /**
- * Take up to @max tasks to start from the ticket whose turn it is. They count
- * as running from now on. Any thread. Returns how many; 0 when there is nothing.
+ * Take up to @max tasks to start from the ticket whose turn it is, passing over
+ * those that @filter (NULL: none) does not allow. They count as running from now on.
+ * Any thread. Returns how many; 0 when there is nothing.
  */
-unsigned run_queue_take(struct run_queue *queue, struct task **tasks, unsigned max);
+unsigned run_queue_take(struct run_queue *queue, struct task **tasks, unsigned max,
+                        const struct run_filter *filter);
+
+/** Whether there is a ticket that @filter allows to take from. Any thread. */
+bool run_queue_allows(struct run_queue *queue, const struct run_filter *filter);
 
 #endif

@@ -9,6 +9,7 @@
 #include "executors/coroutine/driver.h"
 #include "executors/coroutine/executor.h"
 #include "executors/coroutine/overflow.h"
+#include "executors/coroutine/task_class.h"
 #include "executors/epoll_wait_until.h"
 
 /* One turn of the loop: tasks run before the poller is looked at again. */
@@ -18,6 +19,9 @@
 /* New tasks started at once, which saves locks, unless they prove to keep the carrier: then each
  * would hold up those behind it. */
 #define START_BATCH 8
+
+/* How long a task of a heavy class waits for room beside its carrier while others are ready. */
+#define HEAVY_WAIT_NS INT64_C(50000000)
 
 static struct coroutine_carrier *of_base(struct carrier *carrier)
 {
@@ -43,6 +47,33 @@ static struct coroutine *ready_pop(struct coroutine_carrier *carrier)
 			carrier->ready_last = &carrier->ready;
 	}
 	return coroutine;
+}
+
+static void heavy_push(struct coroutine_carrier *carrier, struct coroutine *coroutine)
+{
+	if (!carrier->heavy)
+		carrier->heavy_since_ns = deadline_now_ns();
+	coroutine->next = NULL;
+	*carrier->heavy_last = coroutine;
+	carrier->heavy_last = &coroutine->next;
+}
+
+static struct coroutine *heavy_pop(struct coroutine_carrier *carrier)
+{
+	struct coroutine *coroutine = carrier->heavy;
+
+	carrier->heavy = coroutine->next;
+	if (!carrier->heavy)
+		carrier->heavy_last = &carrier->heavy;
+	return coroutine;
+}
+
+static void heavy_put_back(struct coroutine_carrier *carrier, struct coroutine *coroutine)
+{
+	coroutine->next = carrier->heavy;
+	carrier->heavy = coroutine;
+	if (!coroutine->next)
+		carrier->heavy_last = &coroutine->next;
 }
 
 bool coroutine_carrier_wake(struct coroutine_carrier *carrier)
@@ -146,6 +177,7 @@ static void coroutine_prepare(struct coroutine_carrier *carrier, struct coroutin
 		.carrier = carrier,
 		.task = task,
 		.stack = stack,
+		.task_class = task_class_find(&carrier->executor->classes, task),
 	};
 	fiber_init(&coroutine->fiber, stack->low, top - (uintptr_t)stack->low, coroutine_main);
 }
@@ -175,6 +207,7 @@ static bool carrier_start_new(struct coroutine_carrier *carrier, bool steal)
 {
 	struct coroutine_executor *executor = carrier->executor;
 	struct task *tasks[START_BATCH];
+	const struct run_filter *filter = coroutine_executor_filter(executor);
 	unsigned count = 0, queued;
 
 	if (atomic_load(&carrier->state) != CARRIER_ACCEPTING)
@@ -184,7 +217,8 @@ static bool carrier_start_new(struct coroutine_carrier *carrier, bool steal)
 	queued = atomic_load_explicit(&carrier->queue.tickets, memory_order_relaxed);
 	/* With others in the queue it is one at a time, for the sake of fairness. */
 	if (count == 0 && queued)
-		count = run_queue_take(&carrier->queue, tasks, queued == 1 ? carrier->batch : 1);
+		count = run_queue_take(&carrier->queue, tasks, queued == 1 ? carrier->batch : 1,
+		                       filter);
 	if (count == 0 && steal)
 		count = coroutine_executor_steal(executor, carrier, tasks, carrier->batch, false);
 	for (unsigned i = 0; i < count; i++)
@@ -224,6 +258,8 @@ static void carrier_after_exit(struct coroutine_carrier *carrier, struct corouti
 	struct task *task = coroutine->task;
 	int result = coroutine->result;
 
+	if (coroutine->task_class && !coroutine->was_pinned)
+		task_class_note(coroutine->task_class, false);
 	coroutine_put(carrier, coroutine);
 	atomic_store_explicit(&carrier->live, live - 1, memory_order_relaxed);
 	task_end(task, result);
@@ -267,14 +303,55 @@ static bool carrier_resume(struct coroutine_carrier *carrier, struct driver *dri
 		break;
 	case AFTER_CALL:
 		break;
+	case AFTER_HEAVY:
+		if (!coroutine_executor_set_beside(carrier->executor, coroutine))
+			heavy_push(carrier, coroutine);
+		break;
 	case AFTER_LOST:
 		/* Only here, where its stack has been left, may another pthread resume it. */
 		driver->carrier = NULL;
+		coroutine->was_pinned = true;
 		monitor_notice_rejoin(&carrier->executor->monitor, coroutine);
 		inbox_push(carrier, coroutine);
 		return false;
 	}
 	return true;
+}
+
+void coroutine_run_beside(struct coroutine *coroutine, struct driver *driver)
+{
+	struct coroutine_carrier *carrier = coroutine->carrier;
+
+	driver->on_task = true;
+	task_set_current(coroutine->task);
+	fiber_switch(&driver->native, &coroutine->fiber);
+	task_set_current(NULL);
+	driver->on_task = false;
+	assert(driver->after == AFTER_LOST); /* its first claim fails */
+	coroutine_executor_end_beside(carrier->executor, coroutine);
+	inbox_push(carrier, coroutine);
+}
+
+/* Let those that wait go on beside the carrier, as far as there is room; one goes on upon it if
+ * nothing else is ready, or if it has waited for long. */
+static void carrier_serve_heavy(struct coroutine_carrier *carrier, bool is_idle)
+{
+	int64_t now_ns = deadline_now_ns();
+
+	while (carrier->heavy) {
+		/* Out of the list first: it may be back in the inbox before this returns. */
+		struct coroutine *coroutine = heavy_pop(carrier);
+
+		if (coroutine_executor_set_beside(carrier->executor, coroutine))
+			continue;
+		if (!is_idle && now_ns - carrier->heavy_since_ns < HEAVY_WAIT_NS) {
+			heavy_put_back(carrier, coroutine);
+			return;
+		}
+		carrier->heavy_since_ns = now_ns;
+		ready_push(carrier, coroutine);
+		return;
+	}
 }
 
 /* Started tasks come before new ones, but one new task gets its chance in every turn. False as
@@ -283,14 +360,20 @@ static bool carrier_run_tasks(struct coroutine_carrier *carrier, struct driver *
 {
 	int64_t end_ns = deadline_now_ns() + TURN_NS;
 
+	if (carrier->heavy)
+		carrier_serve_heavy(carrier, false);
 	(void)carrier_start_new(carrier, false);
 	for (unsigned i = 1; i <= TURN_TASKS; i++) {
 		struct coroutine *coroutine;
 
 		if (!carrier->ready)
 			inbox_take(carrier); /* woken by one that ran in this turn, perhaps */
-		if (!carrier->ready && !carrier_start_new(carrier, true))
-			return true;
+		if (!carrier->ready && !carrier_start_new(carrier, true)) {
+			if (carrier->heavy)
+				carrier_serve_heavy(carrier, true);
+			if (!carrier->ready)
+				return true;
+		}
 		coroutine = ready_pop(carrier);
 		if (!coroutine)
 			continue; /* what was to be started could not be */
@@ -306,7 +389,7 @@ static bool carrier_has_work(struct coroutine_carrier *carrier)
 {
 	bool accepting = atomic_load(&carrier->state) == CARRIER_ACCEPTING;
 
-	return carrier->ready || atomic_load(&carrier->inbox) ||
+	return carrier->ready || carrier->heavy || atomic_load(&carrier->inbox) ||
 	       (accepting && coroutine_executor_has_new(carrier->executor));
 }
 
@@ -356,7 +439,8 @@ static void carrier_poll(struct coroutine_carrier *carrier)
 		atomic_store(&carrier->sleeping, true);
 		if (!carrier_has_work(carrier) &&
 		    !coroutine_executor_may_stop(carrier->executor, carrier))
-			until = carrier_next_moment(carrier);
+			until = deadline_earlier(carrier_next_moment(carrier),
+			                         coroutine_executor_look_again(carrier->executor));
 	}
 	carrier->event_count =
 		epoll_wait_until(carrier->epoll_fd, carrier->events, CARRIER_EVENTS, until);
@@ -442,6 +526,7 @@ int coroutine_carrier_create(struct coroutine_executor *executor, unsigned id,
 	carrier->executor = executor;
 	carrier->id = id;
 	carrier->ready_last = &carrier->ready;
+	carrier->heavy_last = &carrier->heavy;
 	carrier->event_fd = -1;
 	stack_cache_init(&carrier->stacks, &executor->stacks);
 	carrier_init(&carrier->base, &coroutine_carrier_ops);

@@ -37,6 +37,7 @@
  */
 /* clang-format on */
 #define WORD_TASK UINT64_C(1)
+#define WORD_BESIDE WORD_TASK /* of a task beside its carrier: no carrier's word is ever this */
 #define WORD_SEQUENCE UINT64_C(4)
 
 #define CARRIERS_MAX EXECUTOR_CARRIERS_MAX
@@ -63,6 +64,9 @@ struct coroutine_carrier {
 	                                    has won the word */
 
 	struct coroutine *ready, **ready_last; /* FIFO */
+	struct coroutine *heavy,
+		**heavy_last;       /* FIFO; those that wait for room beside the carrier */
+	int64_t heavy_since_ns;     /* when the oldest came, or one was last let onto the carrier */
 	struct timer_heap timeouts; /* of parked coroutines; has room for all live ones */
 	struct stack_cache stacks;
 	unsigned batch; /* new tasks to start at once; grows with each turn that no task cut off */
@@ -95,6 +99,9 @@ void coroutine_carrier_destroy(struct coroutine_carrier *carrier);
 
 /** Run the carrier on @driver, the calling one, until it stops or is given to another driver. */
 void coroutine_carrier_drive(struct coroutine_carrier *carrier, struct driver *driver);
+
+/** Run @coroutine beside its carrier, on @driver, the calling one, until it rejoins. */
+void coroutine_run_beside(struct coroutine *coroutine, struct driver *driver);
 
 /** Have the driver look at its inbox, its queue and its state. Any thread. False if it was not
  * asleep: then it will look by itself. */

@@ -5,6 +5,7 @@
 
 #include "executors/coroutine/carrier.h"
 #include "executors/coroutine/driver.h"
+#include "executors/coroutine/task_class.h"
 
 /*
  * The half of the runtime that runs on tasks' stacks. A claiming call is
@@ -36,9 +37,17 @@ static __attribute__((noinline)) void leave_stack(struct coroutine *coroutine,
 static void coroutine_release(struct coroutine *coroutine)
 {
 	struct coroutine_carrier *carrier = coroutine->carrier;
-	struct driver *driver = driver_self();
-	uint64_t word = atomic_load_explicit(&carrier->word, memory_order_relaxed) | WORD_TASK;
+	struct driver *driver;
+	uint64_t word;
 
+	if (task_class_is_heavy(coroutine->task_class))
+		leave_stack(coroutine, AFTER_HEAVY);
+	driver = driver_self();
+	if (!driver->carrier) { /* beside it: the next claim is to fail */
+		driver->expected = WORD_BESIDE;
+		return;
+	}
+	word = atomic_load_explicit(&carrier->word, memory_order_relaxed) | WORD_TASK;
 	driver->expected = word;
 	atomic_store_explicit(&carrier->word, word, memory_order_release);
 }

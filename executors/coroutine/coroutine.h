@@ -15,6 +15,7 @@
  * carrier for the task's whole life, and only that carrier's driver resumes it.
  */
 struct coroutine_carrier;
+struct task_class;
 
 /* Why a coroutine has left its stack: what the driver it lands on has to do. */
 enum coroutine_after {
@@ -22,7 +23,8 @@ enum coroutine_after {
 	AFTER_PARK,
 	AFTER_CALL,
 	AFTER_EXIT,
-	AFTER_LOST, /* the carrier is another driver's */
+	AFTER_LOST,  /* the carrier is another driver's, or it ran beside its carrier */
+	AFTER_HEAVY, /* it is to go on beside its carrier, where there is room */
 };
 
 struct coroutine {
@@ -36,6 +38,10 @@ struct coroutine {
 	bool timed_out;       /* that timer ended the park */
 	bool parked;          /* counted as parked */
 	int result;           /* with AFTER_EXIT: the task's */
+
+	struct task_class *task_class; /* NULL: no task of its kind has kept a carrier */
+	bool was_pinned;               /* it has kept its carrier, or its thread */
+	int64_t beside_since_ns;       /* when it was last given to a spare */
 
 	/* With AFTER_CALL: what carrier_call() wants done while the stack is left. */
 	void (*call)(struct carrier *carrier, void *arg);

@@ -82,26 +82,33 @@ static void wait_locked(struct driver_pool *pool, struct driver *driver)
 		(void)pthread_cond_wait(&driver->given, &pool->lock);
 }
 
-/* NULL: none has come for long, or none will come. */
-static struct coroutine_carrier *wait_for_carrier(struct driver *driver)
+/* What a driver is given: one of the two. */
+struct work {
+	struct coroutine_carrier *carrier;
+	struct coroutine *beside;
+};
+
+/* Neither: none has come for long, or none will come. */
+static struct work wait_for_work(struct driver *driver)
 {
 	struct driver_pool *pool = driver->pool;
-	struct coroutine_carrier *carrier;
+	struct work work;
 
 	pthread_mutex_lock(&pool->lock);
 	if (driver->state == DRIVER_RUNNING)
 		add_spare_locked(pool, driver);
-	while (!driver->next_carrier &&
+	while (!driver->next_carrier && !driver->next_beside &&
 	       !(driver->state == DRIVER_SPARE &&
 	         (pool->closing || deadline_remaining_ns(driver->spare_until) == 0)))
 		wait_locked(pool, driver);
 	if (driver->state == DRIVER_SPARE)
 		remove_spare_locked(pool, driver);
 	driver->state = DRIVER_RUNNING;
-	carrier = driver->next_carrier;
+	work = (struct work){driver->next_carrier, driver->next_beside};
 	driver->next_carrier = NULL;
+	driver->next_beside = NULL;
 	pthread_mutex_unlock(&pool->lock);
-	return carrier;
+	return work;
 }
 
 /* The calling thread ends; the next to end, or the pool's end, joins it. */
@@ -134,8 +141,17 @@ static void *driver_main(void *arg)
 	fiber_adopt_thread(&driver->native);
 	signal_stack = overflow_catch_start();
 	self = driver;
-	while ((driver->carrier = wait_for_carrier(driver)))
-		coroutine_carrier_drive(driver->carrier, driver);
+	for (;;) {
+		struct work work = wait_for_work(driver);
+
+		driver->carrier = work.carrier;
+		if (work.carrier)
+			coroutine_carrier_drive(work.carrier, driver);
+		else if (work.beside)
+			coroutine_run_beside(work.beside, driver);
+		else
+			break;
+	}
 	self = NULL;
 	overflow_catch_stop(signal_stack);
 	(void)pthread_cond_destroy(&driver->given);
@@ -199,6 +215,16 @@ void driver_give(struct driver *driver, struct coroutine_carrier *carrier)
 
 	pthread_mutex_lock(&pool->lock);
 	driver->next_carrier = carrier;
+	pthread_cond_signal(&driver->given);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+void driver_give_beside(struct driver *driver, struct coroutine *coroutine)
+{
+	struct driver_pool *pool = driver->pool;
+
+	pthread_mutex_lock(&pool->lock);
+	driver->next_beside = coroutine;
 	pthread_cond_signal(&driver->given);
 	pthread_mutex_unlock(&pool->lock);
 }

@@ -14,8 +14,9 @@
  * until the carrier stops or the monitor gives it to another driver, because a
  * task has kept it for too long. Then this one goes on with that task alone,
  * until the task calls into the runtime; it finds that it has lost the carrier
- * and leaves for its carrier's inbox, and the driver becomes a spare. A spare
- * that is not needed for 30 s ends.
+ * and leaves for its carrier's inbox, and the driver becomes a spare. A task of a
+ * heavy class (task_class.h) is like that from the start. A spare that is not
+ * needed for 30 s ends.
  */
 struct coroutine_carrier;
 
@@ -37,7 +38,8 @@ struct driver {
 	enum coroutine_after after; /* why the task has left its stack */
 
 	pthread_cond_t given;                   /* with pool->lock */
-	struct coroutine_carrier *next_carrier; /* pool->lock; what it is to run */
+	struct coroutine_carrier *next_carrier; /* pool->lock; what it is to run, or */
+	struct coroutine *next_beside;          /* pool->lock; which task, beside its carrier */
 	enum driver_state state;                /* pool->lock */
 	struct driver *next;                    /* pool->lock; in the list of spares */
 	struct deadline spare_until;            /* pool->lock; a spare ends then */
@@ -72,6 +74,9 @@ void driver_pool_put_back(struct driver_pool *pool, struct driver *driver);
 
 /** Have @driver, which was taken, run @carrier. Any thread that owns the carrier. */
 void driver_give(struct driver *driver, struct coroutine_carrier *carrier);
+
+/** Have @driver, which was taken, run @coroutine beside its carrier. Any thread that owns that. */
+void driver_give_beside(struct driver *driver, struct coroutine *coroutine);
 
 /** Drivers that exist. Any thread. */
 unsigned driver_pool_count(struct driver_pool *pool);

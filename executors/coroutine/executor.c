@@ -1,9 +1,18 @@
 #include "executors/coroutine/executor.h"
 
 #include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "executors/coroutine/driver.h"
+
+/* Tasks of heavy classes beside their carriers: of those that compute, one for each carrier. */
+#define BESIDE_MAX 16
+
+/* How long such tasks that have not started wait for room before one gets a carrier all the same.
+ */
+#define HEAVY_START_NS INT64_C(50000000)
 
 static struct coroutine_executor *of_base(struct executor *executor)
 {
@@ -50,6 +59,7 @@ unsigned coroutine_executor_steal(struct coroutine_executor *executor,
                                   struct coroutine_carrier *carrier, struct task **tasks,
                                   unsigned max, bool only_retired)
 {
+	const struct run_filter *filter = coroutine_executor_filter(executor);
 	unsigned count = created(executor);
 
 	for (unsigned i = 1; i < count; i++) {
@@ -58,7 +68,7 @@ unsigned coroutine_executor_steal(struct coroutine_executor *executor,
 
 		if (!tickets(victim) || (only_retired && state(victim) == CARRIER_ACCEPTING))
 			continue;
-		got = run_queue_take(&victim->queue, tasks, max);
+		got = run_queue_take(&victim->queue, tasks, max, filter);
 		if (got == 0)
 			continue;
 		if (tickets(victim)) /* enough for one more thief */
@@ -70,12 +80,106 @@ unsigned coroutine_executor_steal(struct coroutine_executor *executor,
 
 bool coroutine_executor_has_new(struct coroutine_executor *executor)
 {
+	const struct run_filter *filter = coroutine_executor_filter(executor);
+	unsigned count = created(executor);
+
+	for (unsigned i = 0; i < count; i++) {
+		struct run_queue *queue = &executor->carriers[i]->queue;
+
+		if (atomic_load(&queue->tickets) && (!filter || run_queue_allows(queue, filter)))
+			return true;
+	}
+	return false;
+}
+
+/* ------ tasks of heavy classes */
+
+static unsigned beside_limit(struct coroutine_executor *executor,
+                             const struct task_class *task_class)
+{
+	if (atomic_load_explicit(&task_class->computes, memory_order_relaxed))
+		return atomic_load(&executor->accepting);
+	return BESIDE_MAX;
+}
+
+static bool has_room_beside(struct coroutine_executor *executor,
+                            const struct task_class *task_class)
+{
+	return atomic_load_explicit(&executor->beside, memory_order_relaxed) <
+	       beside_limit(executor, task_class);
+}
+
+static int64_t look_again_ns(struct coroutine_executor *executor)
+{
+	return atomic_load_explicit(&executor->heavy_started_ns, memory_order_relaxed) +
+	       HEAVY_START_NS;
+}
+
+/* One task of a heavy class where there is room beside the carriers, or has been none for long. */
+static unsigned filter_allows(const struct run_filter *filter, const struct task *next,
+                              unsigned max)
+{
+	struct coroutine_executor *executor =
+		(struct coroutine_executor *)((char *)(uintptr_t)filter -
+	                                      offsetof(struct coroutine_executor, filter));
+	struct task_class *task_class = task_class_find(&executor->classes, next);
+
+	if (!task_class_is_heavy(task_class))
+		return max;
+	return has_room_beside(executor, task_class) ||
+	       deadline_now_ns() >= look_again_ns(executor);
+}
+
+const struct run_filter *coroutine_executor_filter(struct coroutine_executor *executor)
+{
+	return atomic_load_explicit(&executor->classes.any, memory_order_relaxed)
+	               ? &executor->filter
+	               : NULL;
+}
+
+static bool has_tickets(struct coroutine_executor *executor)
+{
 	unsigned count = created(executor);
 
 	for (unsigned i = 0; i < count; i++)
-		if (atomic_load(&executor->carriers[i]->queue.tickets))
+		if (tickets(executor->carriers[i]))
 			return true;
 	return false;
+}
+
+struct deadline coroutine_executor_look_again(struct coroutine_executor *executor)
+{
+	if (!coroutine_executor_filter(executor) || !has_tickets(executor))
+		return DEADLINE_NEVER;
+	return (struct deadline){look_again_ns(executor)};
+}
+
+bool coroutine_executor_set_beside(struct coroutine_executor *executor, struct coroutine *coroutine)
+{
+	struct driver *spare = NULL;
+
+	if (atomic_fetch_add_explicit(&executor->beside, 1, memory_order_relaxed) <
+	    beside_limit(executor, coroutine->task_class))
+		spare = driver_pool_take(&executor->drivers);
+	if (!spare) {
+		atomic_fetch_sub_explicit(&executor->beside, 1, memory_order_relaxed);
+		return false;
+	}
+	atomic_store_explicit(&executor->heavy_started_ns, deadline_now_ns(), memory_order_relaxed);
+	coroutine->beside_since_ns = deadline_now_ns();
+	driver_give_beside(spare, coroutine);
+	return true;
+}
+
+void coroutine_executor_end_beside(struct coroutine_executor *executor, struct coroutine *coroutine)
+{
+	int64_t ran_ns = deadline_now_ns() - coroutine->beside_since_ns;
+
+	if (ran_ns >= executor->monitor.threshold_ns) {
+		coroutine->was_pinned = true;
+		task_class_note(coroutine->task_class, true);
+	}
+	atomic_fetch_sub_explicit(&executor->beside, 1, memory_order_relaxed);
 }
 
 static unsigned load_of(struct coroutine_carrier *carrier)
@@ -291,6 +395,7 @@ static int coroutine_create(const struct executor_options *options, struct execu
 	executor->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	executor->stopped = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	driver_pool_init(&executor->drivers);
+	executor->filter.allows = filter_allows;
 	error = coroutine_resize(&executor->base, options->threads);
 	if (error == 0)
 		error = monitor_start(&executor->monitor, executor,

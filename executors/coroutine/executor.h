@@ -8,6 +8,7 @@
 #include "executors/coroutine/driver.h"
 #include "executors/coroutine/monitor.h"
 #include "executors/coroutine/stack_pool.h"
+#include "executors/coroutine/task_class.h"
 #include "executors/executor_ops.h"
 
 struct coroutine_executor {
@@ -15,6 +16,11 @@ struct coroutine_executor {
 	struct stack_pool stacks;
 	struct driver_pool drivers;
 	struct monitor monitor;
+	struct task_classes classes;
+	struct run_filter filter;         /* of new tasks while a class is heavy */
+	atomic_uint beside;               /* tasks beside their carriers, and some about to be.
+	                                     Relaxed: who leaves wakes its carrier */
+	_Atomic int64_t heavy_started_ns; /* relaxed; when a new task of a heavy class last was */
 
 	pthread_mutex_t lock;                             /* guards the carriers' states */
 	pthread_cond_t stopped;                           /* a carrier has */
@@ -37,7 +43,22 @@ unsigned coroutine_executor_steal(struct coroutine_executor *executor,
                                   struct coroutine_carrier *carrier, struct task **tasks,
                                   unsigned max, bool only_retired);
 
-/** Whether any queue has a ticket. Sequentially consistent. */
+/** What to pass over in run queues for now; NULL: nothing. */
+const struct run_filter *coroutine_executor_filter(struct coroutine_executor *executor);
+
+/** When to look again at tasks that were passed over; DEADLINE_NEVER: there are none. */
+struct deadline coroutine_executor_look_again(struct coroutine_executor *executor);
+
+/** Have a spare run @coroutine beside its carrier. False: there is no room, or no spare. On the
+ * carrier. */
+bool coroutine_executor_set_beside(struct coroutine_executor *executor,
+                                   struct coroutine *coroutine);
+
+/** @coroutine has left the thread beside its carrier, for its carrier's inbox. On that thread. */
+void coroutine_executor_end_beside(struct coroutine_executor *executor,
+                                   struct coroutine *coroutine);
+
+/** Whether any queue has a ticket to take from now. Sequentially consistent. */
 bool coroutine_executor_has_new(struct coroutine_executor *executor);
 
 /** The carrier has nothing left to do: true if its driver must close it. */

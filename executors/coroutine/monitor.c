@@ -87,6 +87,19 @@ static void add_event_locked(struct monitor *monitor, struct coroutine_carrier *
 	monitor->pinned[event->kind]++;
 }
 
+static void mark_class(struct monitor *monitor, struct coroutine_carrier *carrier)
+{
+	struct task_class *task_class =
+		task_class_add(&monitor->executor->classes, carrier->current->task);
+	struct driver *driver = atomic_load_explicit(&carrier->driver, memory_order_relaxed);
+
+	if (!task_class)
+		return;
+	atomic_store_explicit(&task_class->computes, thread_kind(driver->tid) == PINNED_CPU,
+	                      memory_order_relaxed);
+	task_class_note(task_class, true);
+}
+
 void monitor_notice_rejoin(struct monitor *monitor, const struct coroutine *coroutine)
 {
 	pthread_mutex_lock(&monitor->events_lock);
@@ -124,6 +137,8 @@ static void hand_over(struct monitor *monitor, struct coroutine_carrier *carrier
 		return;
 	pthread_mutex_lock(&monitor->events_lock);
 	won = spare && win(carrier, word);
+	if (won)
+		mark_class(monitor, carrier);
 	if (won || (!spare && atomic_load_explicit(&carrier->word, memory_order_relaxed) == word))
 		add_event_locked(monitor, carrier, since_ns, won);
 	pthread_mutex_unlock(&monitor->events_lock);

@@ -291,6 +291,56 @@ static void without_a_spare_the_others_wait_and_it_is_said(void **state)
 	executor_destroy(executor);
 }
 
+/* Tasks of a kind that keeps carriers, again and again. */
+enum { BLOCKERS = 40, BLOCKS = 3 };
+
+static int block_and_park(struct task *task)
+{
+	const struct timespec block = {.tv_nsec = 10000000};
+	int wrong = 0;
+
+	for (int i = 1; i <= BLOCKS; i++) {
+		(void)nanosleep(&block, NULL);
+		errno = i;
+		wrong += task_park(deadline_in_ns(100000)) != -ETIMEDOUT;
+		wrong += errno != i || task_current() != task;
+	}
+	return wrong;
+}
+
+static int run_blockers(void *arg)
+{
+	struct task *blockers = arg;
+	struct scope scope;
+	int wrong = 0;
+
+	scope_open(&scope, &(struct scope_options){0});
+	for (int i = 0; i < BLOCKERS; i++) {
+		blockers[i] = (struct task){.run = block_and_park, .name = "blocker"};
+		wrong += scope_fork(&scope, &blockers[i]) != 0;
+	}
+	wrong += scope_join(&scope) != 0;
+	for (int i = 0; i < BLOCKERS; i++)
+		wrong += blockers[i].result;
+	return wrong;
+}
+
+static void tasks_of_a_heavy_kind_run_beside_their_carrier(void **state)
+{
+	struct executor *executor = start_with_spares(64);
+	struct task blockers[BLOCKERS];
+	struct executor_stats stats;
+
+	(void)state;
+	assert_int_equal(run_in_task(executor, run_blockers, blockers), 0);
+	executor_stats(executor, &stats);
+	/* Most of the 120 blocks did not take the carrier from anybody: two were needed to learn
+	 * what kind it is, some find no room beside it. */
+	assert_in_range(stats.pinned[PINNED_SYSCALL], 2, BLOCKERS * BLOCKS / 2);
+	assert_int_equal(stats.live, 0);
+	executor_destroy(executor);
+}
+
 /* A carrier does not stop while one of its tasks is elsewhere. */
 struct resized {
 	struct executor *executor;
@@ -354,6 +404,7 @@ int main(int argc, char **argv)
 		ON_CARRIERS(a_blocking_read_does_not_hold_up_started_tasks),
 		ON_CARRIERS(a_computation_does_not_hold_up_others),
 		ON_CARRIERS(whatever_a_stuck_task_calls_first_it_rejoins_its_carrier),
+		ON_CARRIERS(tasks_of_a_heavy_kind_run_beside_their_carrier),
 		ON_CARRIERS(a_system_call_is_not_cut_short),
 		ON_CARRIERS(without_a_spare_the_others_wait_and_it_is_said),
 		ON_CARRIERS(a_carrier_retires_only_after_its_stuck_tasks),

@@ -58,7 +58,7 @@ static struct task *take(void)
 {
 	struct task *task = NULL;
 
-	return run_queue_take(&queue, &task, 1) ? task : NULL;
+	return run_queue_take(&queue, &task, 1, NULL) ? task : NULL;
 }
 
 static void an_empty_queue_gives_nothing(void **state)
@@ -131,11 +131,11 @@ static void several_are_taken_from_one_ticket(void **state)
 	fill(&b, UINT_MAX);
 	run_queue_push(&queue, &a.scope.ticket);
 	run_queue_push(&queue, &b.scope.ticket);
-	assert_int_equal(run_queue_take(&queue, tasks, 3), 3);
+	assert_int_equal(run_queue_take(&queue, tasks, 3, NULL), 3);
 	assert_ptr_equal(tasks[2], &a.children[2]);
-	assert_int_equal(run_queue_take(&queue, tasks, CHILDREN + 1), CHILDREN);
+	assert_int_equal(run_queue_take(&queue, tasks, CHILDREN + 1, NULL), CHILDREN);
 	assert_ptr_equal(tasks[0], &b.children[0]);
-	assert_int_equal(run_queue_take(&queue, tasks, CHILDREN + 1), CHILDREN - 3);
+	assert_int_equal(run_queue_take(&queue, tasks, CHILDREN + 1, NULL), CHILDREN - 3);
 	assert_ptr_equal(tasks[0], &a.children[3]);
 	empty(&a);
 	empty(&b);
