@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "executors/carrier.h"
+#include "executors/channel.h"
 #include "executors/coroutine/fiber.h"
 #include "executors/mutex.h"
 #include "executors/scope.h"
@@ -300,13 +301,56 @@ static void sample_mutex(void *arg)
 	task_mutex_finish(&mutex);
 }
 
+/* ------ channel_ns: a sender and a receiver on one carrier, with room for 64 items and for none;
+ * one item */
+
+struct receiver {
+	struct task task; /* first */
+	struct task_channel channel;
+};
+
+static int receive_all(struct task *task)
+{
+	struct receiver *receiver = (struct receiver *)task;
+	uint64_t item;
+
+	while (task_channel_receive(&receiver->channel, &item, DEADLINE_NEVER) == 0)
+		;
+	return 0;
+}
+
+static void send_all(void *arg, uint64_t count)
+{
+	for (uint64_t item = 0; item < count; item++)
+		(void)task_channel_send(arg, &item, DEADLINE_NEVER);
+}
+
+static void sample_channel_of(struct bench *bench, const char *name, size_t capacity)
+{
+	struct receiver receiver = {.task.run = receive_all};
+	int error = task_channel_init(&receiver.channel, sizeof(uint64_t), capacity);
+	struct scope scope;
+
+	if (error < 0)
+		bench_fail("cannot make a channel", error);
+	scope_open(&scope, &(struct scope_options){0});
+	fork_one(&scope, &receiver.task);
+	bench_sample(bench, name, 100000, send_all, &receiver.channel);
+	task_channel_close(&receiver.channel);
+	(void)scope_join(&scope);
+	task_channel_finish(&receiver.channel);
+}
+
+static void sample_channel(void *arg)
+{
+	sample_channel_of(arg, "channel_ns", 64);
+	sample_channel_of(arg, "channel_unbuffered_ns", 0);
+}
+
 void bench_coroutines(struct bench *bench)
 {
 	static void (*const on_one_carrier[])(void *arg) = {
-		sample_switch,
-		sample_spawn_join,
-		sample_park_wake,
-		sample_mutex,
+		sample_switch, sample_spawn_join, sample_park_wake, sample_mutex, sample_channel,
 	};
 	struct executor *executor;
 

@@ -186,6 +186,52 @@ static void contended_locks(void *arg, uint64_t count)
 		join(threads[i]);
 }
 
+/* A bounded queue as one writes it with a mutex and two conditions. */
+struct queue {
+	pthread_mutex_t lock;
+	pthread_cond_t has_item, has_room;
+	uint64_t items[64];
+	size_t first, count; /* lock */
+	uint64_t to_come;    /* the receiver's */
+};
+
+enum { QUEUE_ITEMS = sizeof(((struct queue *)0)->items) / sizeof(uint64_t) };
+
+static void *receive_all(void *arg)
+{
+	struct queue *queue = arg;
+
+	for (; queue->to_come > 0; queue->to_come--) {
+		pthread_mutex_lock(&queue->lock);
+		while (queue->count == 0)
+			pthread_cond_wait(&queue->has_item, &queue->lock);
+		queue->first = (queue->first + 1) % QUEUE_ITEMS;
+		if (queue->count-- == QUEUE_ITEMS)
+			pthread_cond_signal(&queue->has_room);
+		pthread_mutex_unlock(&queue->lock);
+	}
+	return NULL;
+}
+
+static void send_all(void *arg, uint64_t count)
+{
+	struct queue *queue = arg;
+	pthread_t receiver;
+
+	queue->to_come = count;
+	receiver = start(receive_all, queue);
+	for (uint64_t item = 0; item < count; item++) {
+		pthread_mutex_lock(&queue->lock);
+		while (queue->count == QUEUE_ITEMS)
+			pthread_cond_wait(&queue->has_room, &queue->lock);
+		queue->items[(queue->first + queue->count) % QUEUE_ITEMS] = item;
+		if (queue->count++ == 0)
+			pthread_cond_signal(&queue->has_item);
+		pthread_mutex_unlock(&queue->lock);
+	}
+	join(receiver);
+}
+
 void bench_pthreads(struct bench *bench)
 {
 	cpu_set_t allowed = allowed_cpus();
@@ -196,6 +242,11 @@ void bench_pthreads(struct bench *bench)
 		.others_cpu = first,
 	};
 	struct contention contention = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	struct queue queue = {
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.has_item = PTHREAD_COND_INITIALIZER,
+		.has_room = PTHREAD_COND_INITIALIZER,
+	};
 
 	run_on(&first);
 	bench_sample(bench, "pthread.switch_ns", 20000, yields, NULL);
@@ -210,6 +261,8 @@ void bench_pthreads(struct bench *bench)
 		turns.others_cpu = one_cpu(&allowed, 1);
 		bench_sample(bench, "pthread.cross_carrier_wake_ns", 10000, turns_taken, &turns);
 	}
+	run_on(&first);
+	bench_sample(bench, "pthread.channel_ns", 50000, send_all, &queue);
 	run_on(&allowed);
 	bench_sample(bench, "pthread.mutex_ns", 200000, locks, &contention.lock);
 	bench_sample(bench, "pthread.mutex_contended_ns", 2000, contended_locks, &contention);
