@@ -4,7 +4,7 @@
 #include "handlers/cpu.h"
 #include "handlers/pinned.h"
 #include "handlers/sleep.h"
-#include "tests/unit/fanout_fixture.h"
+#include "tests/unit/handler_fixture.h"
 #include "tests/with_cmocka.h"
 
 /* GET /sleep, /cpu and /pinned, and how their answers differ from that of /fanout. */

@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "tests/unit/fanout_fixture.h"
+#include "tests/unit/handler_fixture.h"
 #include "tests/with_cmocka.h"
 
 /* What becomes of the calls of a /fanout, and how its answer tells. */

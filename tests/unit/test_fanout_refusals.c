@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "handlers/batch_summary.h"
-#include "tests/unit/fanout_fixture.h"
+#include "tests/unit/handler_fixture.h"
 #include "tests/with_cmocka.h"
 
 /* What /fanout makes of its parameters and limits. */

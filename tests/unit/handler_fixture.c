@@ -1,4 +1,4 @@
-#include "tests/unit/fanout_fixture.h"
+#include "tests/unit/handler_fixture.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-#ifndef TESTS_UNIT_FANOUT_FIXTURE_H
-#define TESTS_UNIT_FANOUT_FIXTURE_H
+#ifndef TESTS_UNIT_HANDLER_FIXTURE_H
+#define TESTS_UNIT_HANDLER_FIXTURE_H
 
 #include <jansson.h>
 #include <pthread.h>
