@@ -17,8 +17,8 @@ struct sleep_work {
 
 static void sleep_child(struct batch_child *child, const struct batch_work *work)
 {
-	struct deadline end = deadline_in_ms(((const struct sleep_work *)work)->ms);
 	int64_t started_ns = deadline_now_ns();
+	struct deadline end = {started_ns + ((const struct sleep_work *)work)->ms * 1000000};
 	int error;
 
 	batch_enter(child->batch);
