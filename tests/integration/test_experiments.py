@@ -7,7 +7,7 @@ from fanoutd import EXECUTOR, PATIENCE, Server
 
 PATHS = ("/sleep?n=1&ms=1", "/cpu?n=1&iterations=1", "/pinned?n=1&delay_ms=1")
 # A stuck carrier stays with its thread.
-NO_SPARES = ["--spare-drivers", "0"] if "--spare-drivers" in fanoutd.run_to_end("--help").stdout else []
+NO_SPARES = ["--spare-drivers", "0"]
 
 
 class Experiments(unittest.TestCase):
@@ -49,6 +49,13 @@ class Experiments(unittest.TestCase):
             seen = server.slow_stats()["peak_in_flight"]
             self.assertEqual(seen, 2 if EXECUTOR == "coroutine" else 8)
             self.assertGreaterEqual(answer["elapsed_ms"], 400 if EXECUTOR == "coroutine" else 100)
+
+    def test_spare_drivers_take_over_from_pinned_calls(self):
+        with self.serve("--carriers", "2") as server:
+            answer = server.get("/pinned?n=64&delay_ms=200").json()
+            self.assertEqual(answer["ok"], 64)
+            # Two at a time would be what the carriers alone can do.
+            self.assertGreaterEqual(server.slow_stats()["peak_in_flight"], 12)
 
     def test_a_mutex_held_across_a_call_lets_the_thread_go(self):
         with self.serve("--carriers", "2", *NO_SPARES) as server:
