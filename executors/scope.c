@@ -190,24 +190,17 @@ static int wait_for_children(struct scope *scope, struct deadline deadline)
 	return 0;
 }
 
-/* For the parent that does not wait long enough to be told of the time. */
-static void cancel_if_late(struct scope *scope)
+/* Nobody else tells the parent of the time meanwhile, unless @child waits. */
+static void run_here(struct scope *scope, struct task *child)
 {
+	scope->executor->ops->run_here(scope->executor, child);
 	if (cancel_reason(&scope->cancel) != CANCEL_NONE ||
 	    deadline_remaining_ns(scope->deadline) > 0)
 		return;
 	pthread_mutex_lock(&scope->cancel.lock);
-	if (scope->remaining > 0) {
+	if (scope->remaining > 0)
 		cancel_locked(scope, CANCEL_DEADLINE);
-		wake_parent_locked(scope);
-	}
 	pthread_mutex_unlock(&scope->cancel.lock);
-}
-
-static void run_here(struct scope *scope, struct task *child)
-{
-	scope->executor->ops->run_here(scope->executor, child);
-	cancel_if_late(scope);
 }
 
 /* Run an unstarted child on this thread, or wait until some child has returned. False: there
@@ -359,13 +352,10 @@ int scope_next(struct scope *scope, struct deadline deadline, struct task **out)
 	while (!find_next(scope, &child, &to_run)) {
 		if (error < 0)
 			return error;
-		if (to_run) {
+		if (to_run)
 			run_here(scope, to_run);
-			continue;
-		}
-		/* A child that is always there to wake us would keep the time from us. */
-		cancel_if_late(scope);
-		error = wait_for_children(scope, deadline);
+		else
+			error = wait_for_children(scope, deadline);
 	}
 	if (!child)
 		return 0;

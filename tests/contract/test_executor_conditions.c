@@ -250,6 +250,19 @@ static int wait_in_vain(void *arg)
 	return error;
 }
 
+static bool has_ten_askers(struct task_mutex *mutex)
+{
+	int count = 0;
+
+	pthread_mutex_lock(&mutex->semaphore.lock);
+	for (const struct task_waiter *waiter = mutex->semaphore.waiters.first; waiter;
+	     waiter = waiter->next)
+		count++;
+	pthread_mutex_unlock(&mutex->semaphore.lock);
+	return count == 10;
+}
+
+/* They have to wait for the mutex as well. */
 static int cancel_those_that_wait(void *arg)
 {
 	struct meeting *meeting = arg;
@@ -259,7 +272,13 @@ static int cancel_those_that_wait(void *arg)
 	scope_open(&scope, &(struct scope_options){0});
 	error = fork_members(&scope, meeting, 0, 10, wait_for_signal);
 	await(meeting, &meeting->waiting, 10);
+	error |= task_mutex_lock(&meeting->mutex, DEADLINE_NEVER);
 	scope_cancel(&scope, CANCEL_SIBLING_DONE);
+	while (!has_ten_askers(&meeting->mutex))
+		(void)task_park(deadline_in_ms(1));
+	if (meeting->count != 0)
+		error = -EPROTO;
+	task_mutex_unlock(&meeting->mutex);
 	if (scope_join(&scope) != -ECANCELED || meeting->count != 10)
 		error = -EPROTO;
 	for (int i = 0; i < 10; i++)

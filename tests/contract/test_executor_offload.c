@@ -245,11 +245,11 @@ static void congestion_end(struct congestion *congestion)
 	cancel_finish(&congestion->cancel);
 }
 
-static void await_end_of_behind(struct congestion *congestion)
+static void await_one_end(struct congestion *congestion)
 {
 	countdown_wait(&congestion->over);
 	countdown_finish(&congestion->over);
-	countdown_init(&congestion->over, 1); /* for the first one */
+	countdown_init(&congestion->over, 1); /* for the other one */
 }
 
 static void what_waits_can_be_cancelled(void **state)
@@ -264,7 +264,7 @@ static void what_waits_can_be_cancelled(void **state)
 	assert_int_equal(executor_submit(congestion.executor, &congestion.behind.task), 0);
 	await_waiting(congestion.offload, OFFLOAD_CPU, 1);
 	cancel_fire(&congestion.cancel, CANCEL_CLIENT_GONE);
-	await_end_of_behind(&congestion); /* while the first is still in the gate */
+	await_one_end(&congestion); /* while the first is still in the gate */
 	await_waiting(congestion.offload, OFFLOAD_CPU, 0);
 	set_gate(true);
 	congestion_end(&congestion);
@@ -283,7 +283,7 @@ static void waiting_for_a_thread_has_a_deadline(void **state)
 	assert_int_equal(executor_submit(congestion.executor, &congestion.first.task), 0);
 	await_entered(1);
 	assert_int_equal(executor_submit(congestion.executor, &congestion.behind.task), 0);
-	await_end_of_behind(&congestion);
+	await_one_end(&congestion);
 	set_gate(true);
 	congestion_end(&congestion);
 	assert_int_equal(congestion.behind.task.result, -ETIMEDOUT);
@@ -311,14 +311,17 @@ static void what_has_begun_is_waited_for(void **state)
 static void a_cancelled_task_starts_nothing(void **state)
 {
 	struct congestion congestion;
+	struct offload_stats stats;
 
 	(void)state;
 	congestion_begin(&congestion);
-	set_gate(true);
 	cancel_fire(&congestion.cancel, CANCEL_SHUTDOWN);
 	congestion.first.task.cancel = &congestion.cancel;
-	gate.entered = 0;
 	assert_int_equal(executor_submit(congestion.executor, &congestion.first.task), 0);
+	await_one_end(&congestion);
+	offload_stats(congestion.offload, OFFLOAD_CPU, &stats);
+	assert_int_equal(stats.threads, 0);
+	countdown_arrive(&congestion.over);
 	congestion_end(&congestion);
 	assert_int_equal(congestion.first.task.result, -ECANCELED);
 	assert_int_equal(gate.entered, 0);
