@@ -94,6 +94,10 @@ void executor_release(struct executor *executor);
 
 /* The life of a task, in this order, called by the executor's own threads: */
 
+/** What task_current() reads. Only for code that cannot come to another thread: a driver's, on its
+ * own stack. */
+extern _Thread_local struct task *task_of_thread;
+
 /** Make @task the current task of this thread (NULL: none). */
 void task_set_current(struct task *task);
 

@@ -15,15 +15,15 @@
  */
 
 /*
- * The thread-local of the tasks. Read and written only by these two, which are
- * not inlined: a task may come back from a wait on another pthread, and no
- * address or value of a thread-local may be carried across.
+ * On a task it is read by this alone, which is not inlined: a task may come back
+ * from a wait on another pthread, and no address or value of a thread-local may be
+ * carried across.
  */
-static _Thread_local struct task *current;
+_Thread_local struct task *task_of_thread;
 
 __attribute__((noinline)) struct task *task_current(void)
 {
-	struct task *task = current;
+	struct task *task = task_of_thread;
 
 	__asm__ volatile("" : "+r"(task));
 	return task;
@@ -31,7 +31,7 @@ __attribute__((noinline)) struct task *task_current(void)
 
 __attribute__((noinline)) void task_set_current(struct task *task)
 {
-	current = task;
+	task_of_thread = task;
 	__asm__ volatile("" ::: "memory");
 }
 

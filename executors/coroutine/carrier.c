@@ -266,6 +266,16 @@ static void carrier_after_exit(struct coroutine_carrier *carrier, struct corouti
 	coroutine_executor_task_ended(carrier->executor);
 }
 
+/* On the driver's own stack, which never changes its pthread: so thread-locals are no danger. */
+static void driver_switch_to(struct driver *driver, struct coroutine *coroutine)
+{
+	driver->on_task = true;
+	task_of_thread = coroutine->task;
+	fiber_switch(&driver->native, &coroutine->fiber);
+	task_of_thread = NULL;
+	driver->on_task = false;
+}
+
 static void carrier_switch_to(struct coroutine_carrier *carrier, struct driver *driver,
                               struct coroutine *coroutine)
 {
@@ -273,11 +283,7 @@ static void carrier_switch_to(struct coroutine_carrier *carrier, struct driver *
 
 	carrier->current = coroutine;
 	atomic_store_explicit(&carrier->word, word + WORD_SEQUENCE, memory_order_relaxed);
-	driver->on_task = true;
-	task_set_current(coroutine->task);
-	fiber_switch(&driver->native, &coroutine->fiber);
-	task_set_current(NULL);
-	driver->on_task = false;
+	driver_switch_to(driver, coroutine);
 }
 
 /* Have @coroutine go on, and do what it wants done when it leaves. False: @carrier was given to
@@ -322,11 +328,9 @@ void coroutine_run_beside(struct coroutine *coroutine, struct driver *driver)
 {
 	struct coroutine_carrier *carrier = coroutine->carrier;
 
-	driver->on_task = true;
-	task_set_current(coroutine->task);
-	fiber_switch(&driver->native, &coroutine->fiber);
-	task_set_current(NULL);
-	driver->on_task = false;
+	coroutine->is_beside = true;
+	driver_switch_to(driver, coroutine);
+	coroutine->is_beside = false;
 	assert(driver->after == AFTER_LOST); /* its first claim fails */
 	coroutine_executor_end_beside(carrier->executor, coroutine);
 	inbox_push(carrier, coroutine);
@@ -379,7 +383,7 @@ static bool carrier_run_tasks(struct coroutine_carrier *carrier, struct driver *
 			continue; /* what was to be started could not be */
 		if (!carrier_resume(carrier, driver, coroutine))
 			return false;
-		if (i % 8 == 0 && deadline_now_ns() > end_ns)
+		if (i % 16 == 0 && deadline_now_ns() > end_ns)
 			return true;
 	}
 	return true;

@@ -20,10 +20,9 @@
 
 /* The one function that leaves a task's stack. errno is the task's: it is kept here, so that a
  * call that came back on another pthread finds it there. */
-static __attribute__((noinline)) void leave_stack(struct coroutine *coroutine,
-                                                  enum coroutine_after after)
+static __attribute__((noinline)) void
+leave_stack_to(struct driver *driver, struct coroutine *coroutine, enum coroutine_after after)
 {
-	struct driver *driver = driver_self();
 	int saved_errno = errno;
 
 	driver->after = after;
@@ -34,34 +33,41 @@ static __attribute__((noinline)) void leave_stack(struct coroutine *coroutine,
 	errno = saved_errno;
 }
 
+/* Owning the carrier, whose driver is then the one that we are on. */
+static void leave_stack(struct coroutine *coroutine, enum coroutine_after after)
+{
+	struct driver *driver =
+		atomic_load_explicit(&coroutine->carrier->driver, memory_order_relaxed);
+
+	leave_stack_to(driver, coroutine, after);
+}
+
 static void coroutine_release(struct coroutine *coroutine)
 {
 	struct coroutine_carrier *carrier = coroutine->carrier;
-	struct driver *driver;
 	uint64_t word;
 
 	if (task_class_is_heavy(coroutine->task_class))
 		leave_stack(coroutine, AFTER_HEAVY);
-	driver = driver_self();
-	if (!driver->carrier) { /* beside it: the next claim is to fail */
-		driver->expected = WORD_BESIDE;
+	if (coroutine->is_beside) { /* the next claim is to fail */
+		coroutine->expected = WORD_BESIDE;
 		return;
 	}
 	word = atomic_load_explicit(&carrier->word, memory_order_relaxed) | WORD_TASK;
-	driver->expected = word;
+	coroutine->expected = word;
 	atomic_store_explicit(&carrier->word, word, memory_order_release);
 }
 
 static void coroutine_claim(struct coroutine *coroutine)
 {
-	uint64_t word = driver_self()->expected;
+	uint64_t word = coroutine->expected;
 
 	if (__builtin_expect(!atomic_compare_exchange_strong_explicit(
 				     &coroutine->carrier->word, &word, word & ~WORD_TASK,
 				     memory_order_acquire, memory_order_relaxed),
 	                     false))
-		leave_stack(coroutine,
-		            AFTER_LOST); /* resumed by the carrier's driver: it is ours */
+		/* Resumed by the carrier's driver: it is ours. */
+		leave_stack_to(driver_self(), coroutine, AFTER_LOST);
 }
 
 void coroutine_main(void *fiber)

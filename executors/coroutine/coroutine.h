@@ -2,6 +2,7 @@
 #define EXECUTORS_COROUTINE_COROUTINE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "executors/carrier.h"
 #include "executors/coroutine/fiber.h"
@@ -41,7 +42,11 @@ struct coroutine {
 
 	struct task_class *task_class; /* NULL: no task of its kind has kept a carrier */
 	bool was_pinned;               /* it has kept its carrier, or its thread */
+	bool is_beside;                /* resumed on a thread beside its carrier's */
 	int64_t beside_since_ns;       /* when it was last given to a spare */
+
+	uint64_t expected; /* the carrier's word as the task left it: what its next claim is to find
+	                    */
 
 	/* With AFTER_CALL: what carrier_call() wants done while the stack is left. */
 	void (*call)(struct carrier *carrier, void *arg);

@@ -34,7 +34,6 @@ struct driver {
 
 	/* Only this pthread touches these. */
 	bool on_task;               /* a task's stack is the current one */
-	uint64_t expected;          /* the carrier's word as the running task left it */
 	enum coroutine_after after; /* why the task has left its stack */
 
 	pthread_cond_t given;                   /* with pool->lock */
