@@ -197,6 +197,8 @@ static void carrier_start(struct coroutine_carrier *carrier, struct task *task)
 	}
 	coroutine_prepare(carrier, coroutine, task);
 	atomic_store_explicit(&carrier->live, live, memory_order_relaxed);
+	if (task_class_is_heavy(coroutine->task_class))
+		coroutine_executor_note_heavy_start(carrier->executor);
 	task_begin(task, coroutine);
 	ready_push(carrier, coroutine);
 }

@@ -154,6 +154,11 @@ struct deadline coroutine_executor_look_again(struct coroutine_executor *executo
 	return (struct deadline){look_again_ns(executor)};
 }
 
+void coroutine_executor_note_heavy_start(struct coroutine_executor *executor)
+{
+	atomic_store_explicit(&executor->heavy_started_ns, deadline_now_ns(), memory_order_relaxed);
+}
+
 bool coroutine_executor_set_beside(struct coroutine_executor *executor, struct coroutine *coroutine)
 {
 	struct driver *spare = NULL;
@@ -165,7 +170,6 @@ bool coroutine_executor_set_beside(struct coroutine_executor *executor, struct c
 		atomic_fetch_sub_explicit(&executor->beside, 1, memory_order_relaxed);
 		return false;
 	}
-	atomic_store_explicit(&executor->heavy_started_ns, deadline_now_ns(), memory_order_relaxed);
 	coroutine->beside_since_ns = deadline_now_ns();
 	driver_give_beside(spare, coroutine);
 	return true;

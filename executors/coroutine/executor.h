@@ -49,6 +49,9 @@ const struct run_filter *coroutine_executor_filter(struct coroutine_executor *ex
 /** When to look again at tasks that were passed over; DEADLINE_NEVER: there are none. */
 struct deadline coroutine_executor_look_again(struct coroutine_executor *executor);
 
+/** A new task of a heavy class has been started. Any driver. */
+void coroutine_executor_note_heavy_start(struct coroutine_executor *executor);
+
 /** Have a spare run @coroutine beside its carrier. False: there is no room, or no spare. On the
  * carrier. */
 bool coroutine_executor_set_beside(struct coroutine_executor *executor,

@@ -341,6 +341,60 @@ static void tasks_of_a_heavy_kind_run_beside_their_carrier(void **state)
 	executor_destroy(executor);
 }
 
+/* Blockers that stay: each waits for the end of a pipe. */
+enum { STAYERS = 60, STAYERS_SEEN = 32, STAYERS_AT_ONCE = 26 };
+
+struct stayers {
+	struct task tasks[STAYERS];
+	int pipe[2];
+	atomic_int started;
+	int64_t took_ns; /* until STAYERS_SEEN had started */
+};
+
+static struct stayers stayers;
+
+static int stay(struct task *task)
+{
+	char byte;
+
+	(void)task;
+	atomic_fetch_add(&stayers.started, 1);
+	return (int)read(stayers.pipe[0], &byte, 1);
+}
+
+static int run_stayers(void *arg)
+{
+	int64_t start_ns = deadline_now_ns();
+	struct scope scope;
+	int wrong = 0;
+
+	(void)arg;
+	scope_open(&scope, &(struct scope_options){0});
+	for (int i = 0; i < STAYERS; i++) {
+		stayers.tasks[i] = (struct task){.run = stay, .name = "stayer"};
+		wrong += scope_fork(&scope, &stayers.tasks[i]) != 0;
+	}
+	while (atomic_load(&stayers.started) < STAYERS_SEEN)
+		wrong += task_sleep_until(deadline_in_ms(1)) != 0;
+	stayers.took_ns = deadline_now_ns() - start_ns;
+	close(stayers.pipe[1]);
+	return wrong + scope_join(&scope);
+}
+
+/* At most 8 start before their kind is known, 16 find room beside the carrier; the others get the
+ * carrier one by one, 50 ms apart, so that tasks of other kinds have it in between. */
+static void without_room_beside_the_carrier_a_heavy_kind_starts_slowly(void **state)
+{
+	struct executor *executor = start_with_spares(100);
+
+	(void)state;
+	assert_int_equal(pipe(stayers.pipe), 0);
+	assert_int_equal(run_in_task(executor, run_stayers, NULL), 0);
+	executor_destroy(executor);
+	close(stayers.pipe[0]);
+	assert_true(stayers.took_ns >= (STAYERS_SEEN - STAYERS_AT_ONCE) * INT64_C(50000000));
+}
+
 /* A carrier does not stop while one of its tasks is elsewhere. */
 struct resized {
 	struct executor *executor;
@@ -405,6 +459,7 @@ int main(int argc, char **argv)
 		ON_CARRIERS(a_computation_does_not_hold_up_others),
 		ON_CARRIERS(whatever_a_stuck_task_calls_first_it_rejoins_its_carrier),
 		ON_CARRIERS(tasks_of_a_heavy_kind_run_beside_their_carrier),
+		ON_CARRIERS(without_room_beside_the_carrier_a_heavy_kind_starts_slowly),
 		ON_CARRIERS(a_system_call_is_not_cut_short),
 		ON_CARRIERS(without_a_spare_the_others_wait_and_it_is_said),
 		ON_CARRIERS(a_carrier_retires_only_after_its_stuck_tasks),
