@@ -214,9 +214,22 @@ static int create_handlers(struct app *app)
 	site_add(&app->site, &livez_handler, true, true);
 	site_add(&app->site, &app->readyz.super, true, true);
 	site_add(admin != NULL ? admin : &app->site, &app->metrics.super, true, false);
+	return debug_pages_start(&app->debug_pages, &app->executors);
+}
+
+/* Where /debug is served: by the admin listener, or by the main one if nobody else on the network
+ * can reach it, or nowhere. */
+static void add_debug_pages(struct app *app, const struct fronts_options *listeners)
+{
+	struct site *site = &app->site;
+
+	if (listeners->admin_fd >= 0)
+		site = &app->admin_site;
+	else if (!listener_is_loopback(listeners->listen_fd))
+		return;
+	debug_pages_add(&app->debug_pages, site);
 	if (app->config->experiments && overflow_handler != NULL)
-		site_add(admin != NULL ? admin : &app->site, overflow_handler, false, false);
-	return 0;
+		site_add(site, overflow_handler, false, false);
 }
 
 static int open_listener(const struct listen_address *address, int *fd, uint16_t *port,
@@ -271,6 +284,7 @@ static int start_fronts(struct app *app, char error_text[APP_ERROR_BYTES])
 
 	if (error != 0)
 		return error;
+	add_debug_pages(app, &options);
 	error = fronts_start(&app->fronts, &options);
 	return error == 0 ? 0 : explain(error_text, error, "start", "the front threads");
 }
@@ -278,6 +292,7 @@ static int start_fronts(struct app *app, char error_text[APP_ERROR_BYTES])
 /* Everything but the fronts; in any state of a start. */
 static void stop_inner(struct app *app)
 {
+	debug_pages_stop(&app->debug_pages);
 	executor_set_destroy(&app->executors);
 	offload_destroy(app->offload);
 	for (size_t i = 0; i < APP_EXPERIMENTS; i++)
@@ -351,6 +366,7 @@ void app_tick(struct app *app)
 void app_stop(struct app *app)
 {
 	/* A task's last act wakes its front, and the client's state sits on the carriers. */
+	debug_pages_stop(&app->debug_pages);
 	executor_set_destroy(&app->executors);
 	fronts_stop(&app->fronts);
 	stop_inner(app);

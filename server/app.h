@@ -8,6 +8,7 @@
 #include "executors/offload.h"
 #include "server/config.h"
 #include "server/cpu_watch.h"
+#include "server/debug_pages.h"
 #include "server/executor_set.h"
 #include "server/fronts.h"
 #include "server/metrics.h"
@@ -38,6 +39,7 @@ struct app {
 	struct handler *experiments[APP_EXPERIMENTS]; /* NULL without --experiments */
 	struct readyz_handler readyz;
 	struct metrics_handler metrics;
+	struct debug_pages debug_pages;
 	struct rejections rejections;
 	struct site site, admin_site;
 	struct fronts fronts;

@@ -23,6 +23,12 @@ void site_add(struct site *site, struct handler *handler, bool on_front, bool he
 	};
 }
 
+void site_add_on(struct site *site, struct handler *handler, struct executor *executor)
+{
+	site_add(site, handler, false, false);
+	site->routes[site->count - 1].executor = executor;
+}
+
 static struct dispatch_front *front_of(h2o_req_t *request)
 {
 	return H2O_STRUCT_FROM_MEMBER(struct dispatch_front, context, request->conn->ctx);
@@ -170,7 +176,7 @@ static int on_request(h2o_handler_t *handler, h2o_req_t *request)
 			serve_on_front(request, route);
 		else
 			exchange_start(&front_of(request)->exchanges, request, route->handler,
-			               &route->durations);
+			               route->executor, &route->durations);
 		return 0;
 	}
 	if (path_found)

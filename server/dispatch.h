@@ -12,9 +12,10 @@
 
 /* Which handler answers which path on one listener. */
 struct route {
-	struct handler *handler; /* borrowed; says method and path */
-	bool on_front;           /* answers at once on the front; else on a task */
-	bool head;               /* answers HEAD, too */
+	struct handler *handler;   /* borrowed; says method and path */
+	bool on_front;             /* answers at once on the front; else on a task */
+	struct executor *executor; /* of that task; NULL: the one that the request asks for */
+	bool head;                 /* answers HEAD, too */
 	struct request_durations durations;
 };
 
@@ -29,6 +30,9 @@ struct site {
 
 /** Zeroed is an empty site. */
 void site_add(struct site *site, struct handler *handler, bool on_front, bool head);
+
+/** Have @handler, which may block, serve on tasks of @executor, which is borrowed. No HEAD. */
+void site_add_on(struct site *site, struct handler *handler, struct executor *executor);
 
 /** Serve @site to connections of @host. The site is borrowed. */
 void dispatch_register(h2o_hostconf_t *host, struct site *site);

@@ -168,7 +168,8 @@ static void reject(struct exchange *exchange, const struct executor *executor,
 	struct response response = {0};
 
 	rejections_add(exchange->set->options.rejections, reason);
-	response_problem(&response, 503, NULL, "the %s executor is full", executor_name(executor));
+	response_problem(&response, 503, NULL, "the %s executor of %s is full",
+	                 executor_name(executor), exchange->handler->path);
 	response_set_header(&response, "Retry-After", "1");
 	answer(exchange, &response);
 }
@@ -210,7 +211,7 @@ static void on_home(h2o_multithread_receiver_t *receiver, h2o_linklist_t *messag
 }
 
 void exchange_start(struct exchange_set *set, h2o_req_t *request, struct handler *handler,
-                    struct request_durations *durations)
+                    struct executor *executor, struct request_durations *durations)
 {
 	struct exchange *exchange = snapshot(request);
 	struct response response = {0};
@@ -240,9 +241,8 @@ void exchange_start(struct exchange_set *set, h2o_req_t *request, struct handler
 	h2o_linklist_insert(&set->exchanges, &exchange->link);
 	set->out++;
 	tie(exchange, request);
-	struct executor *executor =
-		executor_set_pick(set->options.executors, exchange->request.query);
-
+	if (executor == NULL)
+		executor = executor_set_pick(set->options.executors, exchange->request.query);
 	if (executor_submit(executor, &exchange->task) != 0) {
 		reject(exchange, executor, rejection_reason(executor, set->options.max_tasks));
 		exchange_free(exchange);

@@ -57,11 +57,12 @@ int exchange_set_init(struct exchange_set *set, h2o_context_t *context, struct r
 void exchange_set_finish(struct exchange_set *set);
 
 /**
- * Have @request handled by @handler on a task of the executor that it asks for, and answer it;
- * 503 at once if that executor is full. @durations counts the answer.
+ * Have @request handled by @handler on a task of @executor, or if that is NULL of the one that the
+ * request asks for, and answer it; 503 at once if the executor is full. @durations counts the
+ * answer.
  */
 void exchange_start(struct exchange_set *set, h2o_req_t *request, struct handler *handler,
-                    struct request_durations *durations);
+                    struct executor *executor, struct request_durations *durations);
 
 /** When exchange_set_run() is to be called next, on CLOCK_MONOTONIC; INT64_MAX: not at all. */
 int64_t exchange_set_due_ns(const struct exchange_set *set);

@@ -68,3 +68,16 @@ int listener_open(const char *host, uint16_t port, int backlog, uint16_t *out_po
 	freeaddrinfo(addresses);
 	return fd;
 }
+
+bool listener_is_loopback(int fd)
+{
+	struct sockaddr_storage bound = {0};
+	socklen_t bound_len = sizeof(bound);
+
+	if (getsockname(fd, (struct sockaddr *)&bound, &bound_len) != 0)
+		return false;
+	if (bound.ss_family == AF_INET)
+		return ntohl(((struct sockaddr_in *)&bound)->sin_addr.s_addr) >> 24 == 127;
+	return bound.ss_family == AF_INET6 &&
+	       IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&bound)->sin6_addr);
+}

@@ -1,6 +1,7 @@
 #ifndef SERVER_LISTENER_H
 #define SERVER_LISTENER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /**
@@ -14,5 +15,8 @@
  * this machine; -EMFILE, -ENFILE, -ENOMEM. *@out_port is untouched on failure.
  */
 int listener_open(const char *host, uint16_t port, int backlog, uint16_t *out_port);
+
+/** Whether only this machine can reach the listener: 127.0.0.0/8 or ::1. */
+bool listener_is_loopback(int fd);
 
 #endif

@@ -94,12 +94,15 @@ class Server:
         self.log.seek(0)
         return self.log.read()
 
+    def admin_port(self):
+        return int(re.search(r"event=admin_listening .*port=(\d+)", self.log_text())[1])
+
     def _read_port(self, what):
         watchdog = threading.Timer(STARTS_WITHIN_S, self.process.kill)
         watchdog.start()
         line = self.process.stdout.readline()
         watchdog.cancel()
-        match = re.fullmatch(rf"listening http://(?:127\.0\.0\.1|\[::1\]):(\d+) \({what}\)\n", line)
+        match = re.fullmatch(rf"listening http://(?:[\d.]+|\[::1\]):(\d+) \({what}\)\n", line)
         if not match:
             raise AssertionError(f"expected a {what} line, got {line!r}\n{self.log_text()}")
         return int(match[1])

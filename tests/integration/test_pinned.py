@@ -34,6 +34,18 @@ class Pinned(unittest.TestCase):
             wait_until(lambda: "event=pinned kind=cpu" in server.log_text(), "line in the log")
             self.assertIn('task="fanout call"', server.log_text())
             self.assertIn("handed_over=yes", server.log_text())
+            report = server.get("/debug/pinned").json()
+            counted = sum(pinned(server, kind) for kind in ("cpu", "syscall", "lock"))
+            self.assertEqual(report["total"], counted)
+            self.assertEqual(report["kept"], len(report["events"]))
+            times = [event["time"] for event in report["events"]]
+            self.assertEqual(times, sorted(times, reverse=True))
+            hog = next(event for event in report["events"] if event["task"] == "fanout call")
+            self.assertEqual(hog["executor"], "coroutine")
+            self.assertEqual(hog["kind"], "cpu")
+            self.assertIs(hog["handed_over"], True)
+            self.assertIn(hog["carrier"], (0, 1))
+            self.assertGreater(hog["duration_ms"], 100)
 
     def test_without_spares_the_others_wait_and_it_is_said(self):
         with Server("--experiments", "--carriers", "1", "--spare-drivers", "0") as server:
@@ -45,6 +57,9 @@ class Pinned(unittest.TestCase):
             self.assertEqual(server.get("/fanout?n=1&delay_ms=0").json()["ok"], 1)
             self.assertEqual(hogs.join().json()["ok"], 1)
             wait_until(lambda: "handed_over=no" in server.log_text(), "line in the log")
+            event = server.get("/debug/pinned").json()["events"][0]
+            self.assertIs(event["handed_over"], False)
+            self.assertIsNone(event["duration_ms"])
             self.assertEqual(server.metrics()["fanoutd_drivers"], 1)
 
     def test_the_threshold_can_be_set(self):

@@ -1,0 +1,26 @@
+#include "server/debug_pages.h"
+
+enum { REQUESTS_AT_ONCE = 4 };
+
+int debug_pages_start(struct debug_pages *pages, const struct executor_set *executors)
+{
+	const struct executor_options options = {
+		.threads = 1,
+		.max_tasks = REQUESTS_AT_ONCE,
+		.max_queued = REQUESTS_AT_ONCE,
+	};
+
+	pinned_page_init(&pages->pinned, executors);
+	return executor_create("pool", &options, &pages->executor);
+}
+
+void debug_pages_add(struct debug_pages *pages, struct site *site)
+{
+	site_add_on(site, &pages->pinned.super, pages->executor);
+}
+
+void debug_pages_stop(struct debug_pages *pages)
+{
+	executor_destroy(pages->executor);
+	pages->executor = NULL;
+}
