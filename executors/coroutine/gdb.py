@@ -286,7 +286,7 @@ class View:
         self.coroutine = coroutine
         gdb.invalidate_cached_frames()
         frame = gdb.newest_frame()
-        while frame is not None and not self.is_outermost_left(frame):
+        while frame is not None and not self.is_where_it_left(frame):
             frame = frame.older()
         if frame is None:
             self.leave()
@@ -310,7 +310,7 @@ class View:
     def is_shown_on(self, thread):
         return self.coroutine is not None and thread.ptid == self.thread.ptid
 
-    def is_outermost_left(self, frame):
+    def is_where_it_left(self, frame):
         """Whether this is where the coroutine left its stack."""
         return frame.pc() == int(self.registers[saved_layout().pc])
 
@@ -364,7 +364,7 @@ class CoroutineFilter:
     def _without_the_threads(self, frames):
         has_come = False
         for frame in frames:
-            has_come = has_come or self.view.is_outermost_left(frame.inferior_frame())
+            has_come = has_come or self.view.is_where_it_left(frame.inferior_frame())
             if has_come:
                 yield frame
 
