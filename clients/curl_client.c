@@ -86,11 +86,16 @@ static enum http_failure run_transfer(struct curl_client *self, struct http_call
 		.client = self,
 		.connect_timeout_ms = self->options.connect_timeout_ms,
 	};
+	struct wait_site site = {
+		.kind = WAIT_CALL,
+		.detail = (unsigned)host->name_len,
+		.object = host->name,
+	};
 	int error = 0;
 
 	carrier_call(curl_multi_service_start, &transfer);
 	while (!atomic_load_explicit(&transfer.done, memory_order_acquire) && error == 0)
-		error = task_park(deadline);
+		error = task_park_at(site, deadline);
 	if (error < 0)
 		carrier_call(curl_multi_service_remove, &transfer);
 	/* It may have ended just before the wait did. */

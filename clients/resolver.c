@@ -211,11 +211,16 @@ static int refresh_locked(struct resolver *resolver, struct known_name *known)
 	return 0;
 }
 
-/* Gives the lock up while waiting. */
-static int wait_locked(struct resolver *resolver, struct known_name *known,
+/* Gives the lock up while waiting. @name is the caller's own copy. */
+static int wait_locked(struct resolver *resolver, struct known_name *known, const char *name,
                        struct deadline deadline)
 {
 	struct waiter waiter = {.task = task_current(), .next = known->waiters};
+	struct wait_site site = {
+		.kind = WAIT_LOOKUP,
+		.detail = (unsigned)strlen(name),
+		.object = name,
+	};
 	int error = 0;
 
 	waiter.previous = &known->waiters;
@@ -225,7 +230,7 @@ static int wait_locked(struct resolver *resolver, struct known_name *known,
 
 	while (!waiter.answered && error == 0) {
 		pthread_mutex_unlock(&resolver->lock);
-		error = task_park(deadline);
+		error = task_park_at(site, deadline);
 		pthread_mutex_lock(&resolver->lock);
 	}
 
@@ -252,7 +257,7 @@ int resolver_look_up(struct resolver *resolver, const char *name, size_t name_le
 	if (known)
 		error = refresh_locked(resolver, known);
 	if (error == 0 && known->looking_up)
-		error = wait_locked(resolver, known, deadline);
+		error = wait_locked(resolver, known, lower, deadline);
 	if (error == 0)
 		*answer = known->answer;
 	pthread_mutex_unlock(&resolver->lock);

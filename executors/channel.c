@@ -67,7 +67,11 @@ static void take_first_locked(struct task_channel *channel, void *item)
 static int wait_locked(struct task_channel *channel, struct wait_list *list,
                        struct channel_waiter *waiter, struct deadline deadline)
 {
-	int error = wait_list_wait_locked(list, &channel->lock, &waiter->waiter, deadline);
+	struct wait_site site = {
+		.kind = list == &channel->senders ? WAIT_SEND : WAIT_RECEIVE,
+		.object = channel,
+	};
+	int error = wait_list_wait_locked(list, &channel->lock, &waiter->waiter, site, deadline);
 
 	return error < 0 ? error : waiter->result;
 }

@@ -17,13 +17,15 @@ void task_condition_finish(struct task_condition *condition)
 int task_condition_wait(struct task_condition *condition, struct task_mutex *mutex,
                         struct deadline deadline)
 {
+	struct wait_site site = {.kind = WAIT_CONDITION, .object = condition};
 	struct task_waiter waiter;
 	int error;
 
 	pthread_mutex_lock(&condition->lock);
 	/* Whoever gets the mutex now needs our lock to signal, and so finds us in the list. */
 	task_mutex_unlock(mutex);
-	error = wait_list_wait_locked(&condition->waiters, &condition->lock, &waiter, deadline);
+	error = wait_list_wait_locked(&condition->waiters, &condition->lock, &waiter, site,
+	                              deadline);
 	pthread_mutex_unlock(&condition->lock);
 	task_mutex_lock_masked(mutex);
 	return error;

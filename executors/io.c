@@ -90,6 +90,10 @@ int io_open(struct io *io, int fd)
 int io_wait(struct io *io, uint32_t events, struct deadline deadline)
 {
 	struct io_step step = {.io = io, .events = events, .task = task_current()};
+	struct wait_site site = {
+		.kind = events & EPOLLIN ? WAIT_READABLE : WAIT_WRITABLE,
+		.detail = (unsigned)io->fd,
+	};
 
 	assert(io->carrier == carrier_current());
 	for (;;) {
@@ -98,7 +102,7 @@ int io_wait(struct io *io, uint32_t events, struct deadline deadline)
 		carrier_call(io_begin_wait, &step);
 		if (step.result)
 			return 0;
-		error = task_park(deadline);
+		error = task_park_at(site, deadline);
 		if (error < 0) {
 			carrier_call(io_end_wait, io);
 			return error;

@@ -22,9 +22,10 @@ void latch_arrive(struct latch *latch)
 	pthread_mutex_unlock(&latch->lock);
 }
 
-static int wait_by(int (*park)(struct deadline deadline), struct latch *latch,
-                   struct deadline deadline)
+static int wait_by(int (*park)(struct wait_site site, struct deadline deadline),
+                   struct latch *latch, struct deadline deadline)
 {
+	struct wait_site site = {.kind = WAIT_LATCH, .object = latch};
 	int error = 0;
 
 	pthread_mutex_lock(&latch->lock);
@@ -32,7 +33,7 @@ static int wait_by(int (*park)(struct deadline deadline), struct latch *latch,
 	latch->waiter = task_current();
 	while (latch->remaining > 0 && error == 0) {
 		pthread_mutex_unlock(&latch->lock);
-		error = park(deadline);
+		error = park(site, deadline);
 		pthread_mutex_lock(&latch->lock);
 	}
 	latch->waiter = NULL;
@@ -44,10 +45,10 @@ static int wait_by(int (*park)(struct deadline deadline), struct latch *latch,
 
 int latch_wait(struct latch *latch, struct deadline deadline)
 {
-	return wait_by(task_park, latch, deadline);
+	return wait_by(task_park_at, latch, deadline);
 }
 
 int latch_wait_masked(struct latch *latch, struct deadline deadline)
 {
-	return wait_by(task_park_masked, latch, deadline);
+	return wait_by(task_park_masked_at, latch, deadline);
 }

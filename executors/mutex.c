@@ -25,21 +25,31 @@ void task_mutex_finish(struct task_mutex *mutex)
 	task_semaphore_finish(&mutex->semaphore);
 }
 
-int task_mutex_lock(struct task_mutex *mutex, struct deadline deadline)
+static struct wait_site site_of(const struct task_mutex *mutex)
+{
+	return (struct wait_site){.kind = WAIT_MUTEX, .object = mutex};
+}
+
+int task_mutex_lock_at(struct task_mutex *mutex, struct wait_site site, struct deadline deadline)
 {
 	int error;
 
 	assert(task_current() && !is_mine(mutex));
-	error = task_semaphore_acquire(&mutex->semaphore, deadline);
+	error = task_semaphore_acquire_at(&mutex->semaphore, site, deadline);
 	if (error == 0)
 		set_owner(mutex, task_current());
 	return error;
 }
 
+int task_mutex_lock(struct task_mutex *mutex, struct deadline deadline)
+{
+	return task_mutex_lock_at(mutex, site_of(mutex), deadline);
+}
+
 void task_mutex_lock_masked(struct task_mutex *mutex)
 {
 	assert(task_current() && !is_mine(mutex));
-	task_semaphore_acquire_masked(&mutex->semaphore);
+	task_semaphore_acquire_masked_at(&mutex->semaphore, site_of(mutex));
 	set_owner(mutex, task_current());
 }
 

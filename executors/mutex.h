@@ -12,8 +12,8 @@
 struct task_mutex {
 	struct task_semaphore semaphore;
 
-	/* NULL while free. Relaxed: a task only compares it with itself, and no other stores that.
-	 */
+	/* NULL while free. Relaxed: a task only compares it with itself, and no other stores that;
+	 * for others it is a name, not to be followed. */
 	_Atomic(struct task *) owner;
 };
 
@@ -37,5 +37,8 @@ int task_mutex_trylock(struct task_mutex *mutex);
 
 /** By the task that holds it. Never waits. */
 void task_mutex_unlock(struct task_mutex *mutex);
+
+/* For once.c: task_mutex_lock(), saying what the caller waits for. */
+int task_mutex_lock_at(struct task_mutex *mutex, struct wait_site site, struct deadline deadline);
 
 #endif

@@ -210,11 +210,12 @@ static bool wants_thread_locked(const struct lane *lane)
 
 static int wait_locked(struct lane *lane, struct job *job, struct deadline deadline)
 {
+	struct wait_site site = {.kind = WAIT_OFFLOAD, .detail = lane->kind};
 	int error = 0;
 
 	while (job->state == JOB_WAITING && error == 0) {
 		pthread_mutex_unlock(&lane->lock);
-		error = task_park(deadline);
+		error = task_park_at(site, deadline);
 		pthread_mutex_lock(&lane->lock);
 	}
 	if (job->state == JOB_WAITING) {
@@ -223,7 +224,7 @@ static int wait_locked(struct lane *lane, struct job *job, struct deadline deadl
 	}
 	while (job->state != JOB_OVER) {
 		pthread_mutex_unlock(&lane->lock);
-		(void)task_park_masked(DEADLINE_NEVER);
+		(void)task_park_masked_at(site, DEADLINE_NEVER);
 		pthread_mutex_lock(&lane->lock);
 	}
 	return job->result;

@@ -26,11 +26,12 @@ static int run_unless_done(struct task_once *once, int (*fn)(void *arg), void *a
 
 int task_once_run(struct task_once *once, int (*fn)(void *arg), void *arg, struct deadline deadline)
 {
+	struct wait_site site = {.kind = WAIT_ONCE, .object = &once->mutex};
 	int error;
 
 	if (atomic_load_explicit(&once->is_done, memory_order_acquire))
 		return 0;
-	error = task_mutex_lock(&once->mutex, deadline);
+	error = task_mutex_lock_at(&once->mutex, site, deadline);
 	if (error < 0)
 		return error;
 	error = run_unless_done(once, fn, arg);

@@ -22,6 +22,7 @@ void scope_open(struct scope *scope, const struct scope_options *options)
 	*scope = (struct scope){
 		.executor = parent->executor,
 		.parent = parent,
+		.outer = parent->scopes,
 		.context = parent->context,
 		.deadline = deadline_earlier(deadline, parent->deadline),
 		.max_parallel = options->max_parallel ? options->max_parallel : UINT_MAX,
@@ -33,6 +34,7 @@ void scope_open(struct scope *scope, const struct scope_options *options)
 	scope->last = &scope->first;
 	scope->finished_last = &scope->finished;
 	cancel_init(&scope->cancel, parent->cancel);
+	parent->scopes = scope;
 }
 
 bool scope_has_startable_locked(const struct scope *scope)
@@ -175,12 +177,13 @@ static void append_child(struct scope *scope, struct task *child)
  * passed, and not the scope's, at which it is cancelled. */
 static int wait_for_children(struct scope *scope, struct deadline deadline)
 {
+	struct wait_site site = {.kind = WAIT_CHILDREN, .object = scope};
 	bool is_earlier = deadline.ns < scope->deadline.ns;
 	int error;
 
 	if (cancel_reason(&scope->cancel) != CANCEL_NONE)
-		return task_park_masked(deadline);
-	error = task_park(is_earlier ? deadline : scope->deadline);
+		return task_park_masked_at(site, deadline);
+	error = task_park_at(site, is_earlier ? deadline : scope->deadline);
 	if (error == -ETIMEDOUT && is_earlier)
 		return error;
 	if (error == -ETIMEDOUT)
@@ -381,6 +384,16 @@ static int result_of_join(const struct scope *scope)
 	return scope->first_error ? scope->first_error : -ECHILD;
 }
 
+/* The newest, as a rule. */
+static void remove_from_parent(struct scope *scope)
+{
+	struct scope **at = &scope->parent->scopes;
+
+	while (*at != scope)
+		at = &(*at)->outer;
+	*at = scope->outer;
+}
+
 int scope_join(struct scope *scope)
 {
 	assert(task_current() == scope->parent);
@@ -388,6 +401,7 @@ int scope_join(struct scope *scope)
 	join_children(scope);
 	if (scope->queue)
 		run_queue_remove(scope->queue, &scope->ticket);
+	remove_from_parent(scope);
 	cancel_finish(&scope->cancel);
 	return result_of_join(scope);
 }

@@ -48,6 +48,7 @@ struct scope {
 	struct task *parent;
 	const struct task_binding *context; /* what children inherit: the parent's */
 	struct deadline deadline;           /* what children inherit */
+	struct scope *outer;                /* next of parent->scopes */
 	unsigned max_parallel;              /* UINT_MAX is no limit */
 	enum scope_policy policy;
 

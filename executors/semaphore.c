@@ -27,27 +27,43 @@ static bool take_free_locked(struct task_semaphore *semaphore)
 	return true;
 }
 
-int task_semaphore_acquire(struct task_semaphore *semaphore, struct deadline deadline)
+static struct wait_site site_of(const struct task_semaphore *semaphore)
+{
+	return (struct wait_site){.kind = WAIT_SEMAPHORE, .object = semaphore};
+}
+
+int task_semaphore_acquire_at(struct task_semaphore *semaphore, struct wait_site site,
+                              struct deadline deadline)
 {
 	struct task_waiter waiter;
 	int error = 0;
 
 	pthread_mutex_lock(&semaphore->lock);
 	if (!take_free_locked(semaphore))
-		error = wait_list_wait_locked(&semaphore->waiters, &semaphore->lock, &waiter,
+		error = wait_list_wait_locked(&semaphore->waiters, &semaphore->lock, &waiter, site,
 		                              deadline);
 	pthread_mutex_unlock(&semaphore->lock);
 	return error;
 }
 
-void task_semaphore_acquire_masked(struct task_semaphore *semaphore)
+int task_semaphore_acquire(struct task_semaphore *semaphore, struct deadline deadline)
+{
+	return task_semaphore_acquire_at(semaphore, site_of(semaphore), deadline);
+}
+
+void task_semaphore_acquire_masked_at(struct task_semaphore *semaphore, struct wait_site site)
 {
 	struct task_waiter waiter;
 
 	pthread_mutex_lock(&semaphore->lock);
 	if (!take_free_locked(semaphore))
-		wait_list_wait_masked_locked(&semaphore->waiters, &semaphore->lock, &waiter);
+		wait_list_wait_masked_locked(&semaphore->waiters, &semaphore->lock, &waiter, site);
 	pthread_mutex_unlock(&semaphore->lock);
+}
+
+void task_semaphore_acquire_masked(struct task_semaphore *semaphore)
+{
+	task_semaphore_acquire_masked_at(semaphore, site_of(semaphore));
 }
 
 int task_semaphore_try_acquire(struct task_semaphore *semaphore)

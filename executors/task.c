@@ -97,21 +97,32 @@ enum cancel_reason task_cancel_reason(void)
 	return task->cancel ? cancel_reason(task->cancel) : CANCEL_NONE;
 }
 
-int task_park_masked(struct deadline deadline)
+int task_park_masked_at(struct wait_site site, struct deadline deadline)
 {
 	struct task *task = running_task();
 
+	task->site = site;
 	return task->executor->ops->park(task, deadline);
 }
 
-int task_park(struct deadline deadline)
+int task_park_at(struct wait_site site, struct deadline deadline)
 {
 	int error;
 
 	if (task_cancel_reason() != CANCEL_NONE)
 		return -ECANCELED;
-	error = task_park_masked(deadline);
+	error = task_park_masked_at(site, deadline);
 	return task_cancel_reason() != CANCEL_NONE ? -ECANCELED : error;
+}
+
+int task_park_masked(struct deadline deadline)
+{
+	return task_park_masked_at((struct wait_site){.kind = WAIT_OTHER}, deadline);
+}
+
+int task_park(struct deadline deadline)
+{
+	return task_park_at((struct wait_site){.kind = WAIT_OTHER}, deadline);
 }
 
 void task_wake(struct task *task)
@@ -135,7 +146,7 @@ int task_sleep_until(struct deadline moment)
 	int error;
 
 	do
-		error = task_park(moment);
+		error = task_park_at((struct wait_site){.kind = WAIT_SLEEP}, moment);
 	while (error == 0);
 	return error == -ETIMEDOUT ? 0 : error;
 }

@@ -6,6 +6,7 @@
 #include "executors/cancel.h"
 #include "executors/deadline.h"
 #include "executors/ticket.h"
+#include "executors/wait_site.h"
 
 /*
  * A task is one piece of straight-line code that an executor runs. This header
@@ -53,6 +54,8 @@ struct task {
 	struct cancel_watch watch; /* on @cancel while the task runs */
 	atomic_uint permit;        /* enum task_permit; see task.c */
 	void *seat;                /* the coroutine or pthread it occupies; set before it runs */
+	struct scope *scopes;      /* those it has open, newest first; its own while it runs */
+	struct wait_site site;     /* of its last park; likewise */
 };
 
 /** The task calling this, or NULL on a thread that is running none. */
@@ -80,6 +83,10 @@ enum cancel_reason task_cancel_reason(void);
  */
 int task_park(struct deadline deadline);
 int task_park_masked(struct deadline deadline);
+
+/** The same, saying what for. */
+int task_park_at(struct wait_site site, struct deadline deadline);
+int task_park_masked_at(struct wait_site site, struct deadline deadline);
 
 /**
  * Make @task runnable, now or when it next parks. Never blocks.

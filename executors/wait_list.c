@@ -28,15 +28,16 @@ static void remove_locked(struct wait_list *list, struct task_waiter *waiter)
 		list->last = waiter->previous;
 }
 
-static int wait_by(int (*park)(struct deadline deadline), struct wait_list *list,
-                   pthread_mutex_t *lock, struct task_waiter *waiter, struct deadline deadline)
+static int wait_by(int (*park)(struct wait_site site, struct deadline deadline),
+                   struct wait_list *list, pthread_mutex_t *lock, struct task_waiter *waiter,
+                   struct wait_site site, struct deadline deadline)
 {
 	int error = 0;
 
 	append_locked(list, waiter);
 	while (!waiter->is_called && error == 0) {
 		pthread_mutex_unlock(lock);
-		error = park(deadline);
+		error = park(site, deadline);
 		pthread_mutex_lock(lock);
 	}
 	if (waiter->is_called)
@@ -46,15 +47,15 @@ static int wait_by(int (*park)(struct deadline deadline), struct wait_list *list
 }
 
 int wait_list_wait_locked(struct wait_list *list, pthread_mutex_t *lock, struct task_waiter *waiter,
-                          struct deadline deadline)
+                          struct wait_site site, struct deadline deadline)
 {
-	return wait_by(task_park, list, lock, waiter, deadline);
+	return wait_by(task_park_at, list, lock, waiter, site, deadline);
 }
 
 void wait_list_wait_masked_locked(struct wait_list *list, pthread_mutex_t *lock,
-                                  struct task_waiter *waiter)
+                                  struct task_waiter *waiter, struct wait_site site)
 {
-	(void)wait_by(task_park_masked, list, lock, waiter, DEADLINE_NEVER);
+	(void)wait_by(task_park_masked_at, list, lock, waiter, site, DEADLINE_NEVER);
 }
 
 struct task_waiter *wait_list_call_locked(struct wait_list *list)

@@ -25,17 +25,17 @@ void wait_list_init(struct wait_list *list);
 
 /**
  * Wait, as the last in @list, until called; @lock is given up meanwhile. @waiter is the caller's
- * memory, on its stack, and needs no preparation.
+ * memory, on its stack, and needs no preparation. @site says what for.
  *
  * Task only; parks. Returns 0; -ETIMEDOUT or -ECANCELED if not called by then. A call that comes
  * at the same moment counts: what it stands for has been handed over already.
  */
 int wait_list_wait_locked(struct wait_list *list, pthread_mutex_t *lock, struct task_waiter *waiter,
-                          struct deadline deadline);
+                          struct wait_site site, struct deadline deadline);
 
 /** The same, but never cancelled and without a deadline. */
 void wait_list_wait_masked_locked(struct wait_list *list, pthread_mutex_t *lock,
-                                  struct task_waiter *waiter);
+                                  struct task_waiter *waiter, struct wait_site site);
 
 /**
  * Take out and wake who has waited longest. Any thread; never waits.

@@ -161,6 +161,7 @@ static void coroutine_put(struct coroutine_carrier *carrier, struct coroutine *c
 {
 	struct stack *stack = coroutine->stack;
 
+	live_list_remove(&carrier->coroutines, coroutine);
 	fiber_finish(&coroutine->fiber);
 	if (!stack_is_intact(carrier->stacks.pool, stack))
 		overflow_abort(coroutine->task->name, carrier->stacks.pool->slot_bytes);
@@ -173,12 +174,19 @@ static void coroutine_prepare(struct coroutine_carrier *carrier, struct coroutin
 	struct stack *stack = coroutine->stack;
 	uintptr_t top = (uintptr_t)coroutine & ~(uintptr_t)63;
 
-	*coroutine = (struct coroutine){
-		.carrier = carrier,
-		.task = task,
-		.stack = stack,
-		.task_class = task_class_find(&carrier->executor->classes, task),
-	};
+	/* One by one: what others may read of the one that was here before is atomic. */
+	atomic_store_explicit(&coroutine->name, task->name, memory_order_relaxed);
+	atomic_store_explicit(&coroutine->id, task, memory_order_relaxed);
+	atomic_store_explicit(&coroutine->is_away, false, memory_order_relaxed);
+	coroutine->started_ns = carrier->now_ns;
+	coroutine->carrier = carrier;
+	coroutine->task = task;
+	coroutine->timeout = (struct timer){0};
+	coroutine->parked = false;
+	coroutine->task_class = task_class_find(&carrier->executor->classes, task);
+	coroutine->was_pinned = false;
+	coroutine->is_beside = false;
+	live_list_add(&carrier->coroutines, coroutine);
 	fiber_init(&coroutine->fiber, stack->low, top - (uintptr_t)stack->low, coroutine_main);
 }
 
@@ -248,10 +256,12 @@ static void carrier_after_park(struct coroutine_carrier *carrier, struct corouti
 	unsigned state = PERMIT_NONE;
 
 	if (atomic_compare_exchange_strong_explicit(&coroutine->task->permit, &state, PERMIT_PARKED,
-	                                            memory_order_acq_rel, memory_order_acquire))
+	                                            memory_order_acq_rel, memory_order_acquire)) {
+		coroutine->parked_ns = carrier->now_ns;
 		coroutine_set_parked(coroutine, true);
-	else
+	} else {
 		ready_push(carrier, coroutine);
+	}
 }
 
 static void carrier_after_exit(struct coroutine_carrier *carrier, struct coroutine *coroutine)
@@ -283,7 +293,7 @@ static void carrier_switch_to(struct coroutine_carrier *carrier, struct driver *
 {
 	uint64_t word = atomic_load_explicit(&carrier->word, memory_order_relaxed);
 
-	carrier->current = coroutine;
+	atomic_store_explicit(&carrier->current, coroutine, memory_order_relaxed);
 	atomic_store_explicit(&carrier->word, word + WORD_SEQUENCE, memory_order_relaxed);
 	driver_switch_to(driver, coroutine);
 }
@@ -320,6 +330,7 @@ static bool carrier_resume(struct coroutine_carrier *carrier, struct driver *dri
 		driver->carrier = NULL;
 		coroutine->was_pinned = true;
 		monitor_notice_rejoin(&carrier->executor->monitor, coroutine);
+		atomic_store_explicit(&coroutine->is_away, false, memory_order_release);
 		inbox_push(carrier, coroutine);
 		return false;
 	}
@@ -335,6 +346,7 @@ void coroutine_run_beside(struct coroutine *coroutine, struct driver *driver)
 	coroutine->is_beside = false;
 	assert(driver->after == AFTER_LOST); /* its first claim fails */
 	coroutine_executor_end_beside(carrier->executor, coroutine);
+	atomic_store_explicit(&coroutine->is_away, false, memory_order_release);
 	inbox_push(carrier, coroutine);
 }
 
@@ -371,7 +383,7 @@ static bool is_time_to_look(unsigned tasks_run)
  * carrier_resume(). */
 static bool carrier_run_tasks(struct coroutine_carrier *carrier, struct driver *driver)
 {
-	int64_t end_ns = deadline_now_ns() + TURN_NS;
+	int64_t end_ns = (carrier->now_ns = deadline_now_ns()) + TURN_NS;
 
 	if (carrier->heavy)
 		carrier_serve_heavy(carrier, false);
@@ -392,7 +404,7 @@ static bool carrier_run_tasks(struct coroutine_carrier *carrier, struct driver *
 			continue; /* what was to be started could not be */
 		if (!carrier_resume(carrier, driver, coroutine))
 			return false;
-		if (is_time_to_look(i) && deadline_now_ns() > end_ns)
+		if (is_time_to_look(i) && (carrier->now_ns = deadline_now_ns()) > end_ns)
 			return true;
 	}
 	return true;
@@ -542,6 +554,7 @@ int coroutine_carrier_create(struct coroutine_executor *executor, unsigned id,
 	carrier->heavy_last = &carrier->heavy;
 	carrier->event_fd = -1;
 	stack_cache_init(&carrier->stacks, &executor->stacks);
+	live_list_init(&carrier->coroutines);
 	carrier_init(&carrier->base, &coroutine_carrier_ops);
 	run_queue_init(&carrier->queue);
 	atomic_init(&carrier->word, WORD_SEQUENCE);

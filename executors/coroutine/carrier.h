@@ -8,6 +8,7 @@
 
 #include "executors/carrier_ops.h"
 #include "executors/coroutine/coroutine.h"
+#include "executors/coroutine/live_list.h"
 #include "executors/coroutine/stack_cache.h"
 #include "executors/executor_ops.h"
 #include "executors/run_queue.h"
@@ -58,8 +59,9 @@ struct coroutine_carrier {
 	struct coroutine_executor *executor;
 	unsigned id;
 
-	_Atomic uint64_t word;           /* see above */
-	struct coroutine *current;       /* the last one switched to */
+	_Atomic uint64_t word;               /* see above */
+	_Atomic(struct coroutine *) current; /* the last one switched to; relaxed: written by its
+	                                        driver, read by who finds the word unchanged */
 	_Atomic(struct driver *) driver; /* relaxed: written by itself, read by the monitor once it
 	                                    has won the word */
 
@@ -69,6 +71,8 @@ struct coroutine_carrier {
 	int64_t heavy_since_ns;     /* when the oldest came, or one was last let onto the carrier */
 	struct timer_heap timeouts; /* of parked coroutines; has room for all live ones */
 	struct stack_cache stacks;
+	struct live_list coroutines;
+	int64_t now_ns; /* CLOCK_MONOTONIC when the turn looked at it last */
 	unsigned batch; /* new tasks to start at once; grows with each turn that no task cut off */
 	unsigned turn;  /* counts attempts to start something new */
 

@@ -1,6 +1,7 @@
 #ifndef EXECUTORS_COROUTINE_COROUTINE_H
 #define EXECUTORS_COROUTINE_COROUTINE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,8 +29,23 @@ enum coroutine_after {
 	AFTER_HEAVY, /* it is to go on beside its carrier, where there is room */
 };
 
+/*
+ * Fields are read and written on the carrier, or by the task while it runs, but for those that
+ * are marked. Its memory stays a coroutine's until the executor ends.
+ */
 struct coroutine {
 	struct fiber fiber; /* first: fiber_enter() gets its address */
+
+	/* Relaxed; set when it starts. For who looks at a carrier that a task keeps. */
+	_Atomic(const char *) name;
+	_Atomic(const void *) id; /* the task's address */
+
+	struct coroutine *live_next, **live_previous; /* carrier->coroutines */
+	int64_t started_ns, parked_ns;                /* carrier->now_ns of then */
+	atomic_bool is_away; /* on another thread than its carrier's: set on the carrier,
+	                        cleared with release when its stack has been left, partner: the
+	                        acquire in task_dump.c */
+
 	struct coroutine_carrier *carrier;
 	struct task *task;
 	struct stack *stack;    /* just above */

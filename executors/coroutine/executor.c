@@ -171,6 +171,7 @@ bool coroutine_executor_set_beside(struct coroutine_executor *executor, struct c
 		return false;
 	}
 	coroutine->beside_since_ns = deadline_now_ns();
+	atomic_store_explicit(&coroutine->is_away, true, memory_order_relaxed);
 	driver_give_beside(spare, coroutine);
 	return true;
 }

@@ -66,6 +66,11 @@ static enum pinned_kind thread_kind(int tid)
 	return strtol(text, NULL, 10) == SYS_futex ? PINNED_LOCK : PINNED_SYSCALL;
 }
 
+static struct coroutine *current(struct coroutine_carrier *carrier)
+{
+	return atomic_load_explicit(&carrier->current, memory_order_relaxed);
+}
+
 static void add_event_locked(struct monitor *monitor, struct coroutine_carrier *carrier,
                              int64_t since_ns, bool is_handed_over)
 {
@@ -74,7 +79,7 @@ static void add_event_locked(struct monitor *monitor, struct coroutine_carrier *
 	const char *name = NULL;
 
 	if (is_handed_over)
-		name = carrier->current->task->name;
+		name = current(carrier)->task->name;
 	*event = (struct pinned_event){
 		.number = monitor->event_count++,
 		.since = {since_ns},
@@ -82,7 +87,7 @@ static void add_event_locked(struct monitor *monitor, struct coroutine_carrier *
 		.task_name = name,
 		.carrier = carrier->id,
 		.is_handed_over = is_handed_over,
-		.coroutine = is_handed_over ? carrier->current : NULL,
+		.coroutine = is_handed_over ? current(carrier) : NULL,
 	};
 	monitor->pinned[event->kind]++;
 }
@@ -90,7 +95,7 @@ static void add_event_locked(struct monitor *monitor, struct coroutine_carrier *
 static void mark_class(struct monitor *monitor, struct coroutine_carrier *carrier)
 {
 	struct task_class *task_class =
-		task_class_add(&monitor->executor->classes, carrier->current->task);
+		task_class_add(&monitor->executor->classes, current(carrier)->task);
 	struct driver *driver = atomic_load_explicit(&carrier->driver, memory_order_relaxed);
 
 	if (!task_class)
@@ -137,8 +142,10 @@ static void hand_over(struct monitor *monitor, struct coroutine_carrier *carrier
 		return;
 	pthread_mutex_lock(&monitor->events_lock);
 	won = spare && win(carrier, word);
-	if (won)
+	if (won) {
 		mark_class(monitor, carrier);
+		atomic_store_explicit(&current(carrier)->is_away, true, memory_order_relaxed);
+	}
 	if (won || (!spare && atomic_load_explicit(&carrier->word, memory_order_relaxed) == word))
 		add_event_locked(monitor, carrier, since_ns, won);
 	pthread_mutex_unlock(&monitor->events_lock);
