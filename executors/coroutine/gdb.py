@@ -22,10 +22,6 @@ import gdb.unwinder
 MOST_SHOWN = 100
 WORD = 8
 
-# As in stack_pool.c.
-COLOURS = 16
-COLOUR_BYTES = 64
-
 
 class Saved:
     """What a switch leaves on the stack it leaves: offsets of registers from the stack pointer."""
@@ -77,7 +73,7 @@ def pointer_to(type_name, address):
     return gdb.Value(address).cast(gdb.lookup_type(type_name).pointer())
 
 
-def linked(first, link="next"):
+def linked(first, link):
     while int(first) != 0:
         yield first
         first = first[link]
@@ -185,10 +181,15 @@ class Coroutine:
         if not self.has_begun:
             return "new"
         if int(self.value["task"]["permit"]) == constant("PERMIT_PARKED"):
-            return "parked"
+            return f"parked, {self.waits_for}"
         if self._is_calling():
             return "in carrier_call()"
         return "ready"
+
+    @property
+    def waits_for(self):
+        """As enum wait_kind says it."""
+        return str(self.value["task"]["site"]["kind"]).removeprefix("WAIT_").lower()
 
     def _is_calling(self):
         carrier = self.value["carrier"]
@@ -199,7 +200,7 @@ class Coroutine:
 
 
 class Coroutines:
-    """Those of all executors, numbered from 1 on in the order of their slots."""
+    """Those of all executors, numbered from 1 on: by carrier, the oldest first."""
 
     def __init__(self):
         self.threads = stack_pointers_of_threads()
@@ -225,30 +226,10 @@ class Coroutines:
                 return thread
         return None
 
-    def _live(self, executor):
-        """Those on stacks that are in use: all that were given out, without those in free lists."""
-        free = set(self._free_stacks(executor))
-        coroutine = gdb.lookup_type("struct coroutine")
-        for stack in self._stacks(executor["stacks"]):
-            if stack not in free:
-                yield pointer_to("struct coroutine", stack - coroutine.sizeof)
-
-    def _stacks(self, pool):
-        """As batch_make() in stack_pool.c places them."""
-        slot_bytes = int(pool["slot_bytes"])
-        stack_bytes = gdb.lookup_type("struct stack").sizeof
-        for batch_range in linked(pool["ranges"]):
-            for slot in range(int(batch_range["used"])):
-                end = int(batch_range["memory"]) + (slot + 1) * slot_bytes
-                yield end - slot % COLOURS * COLOUR_BYTES - stack_bytes
-
-    def _free_stacks(self, executor):
-        lists = list(linked(executor["stacks"]["free"], "next_batch"))
+    @staticmethod
+    def _live(executor):
         for i in range(int(executor["created"])):
-            cache = executor["carriers"][i]["stacks"]
-            lists += [cache["loaded"], cache["full"]]
-        for first in lists:
-            yield from map(int, linked(first))
+            yield from linked(executor["carriers"][i]["coroutines"]["first"], "live_next")
 
 
 def each_thread():

@@ -16,7 +16,7 @@ from fanoutd import Server, wait_until
 SCRIPT = os.environ["GDB_SCRIPT"]
 WAITING_COROUTINES = os.environ["WAITING_COROUTINES"]
 SKIPPED = 77  # for meson
-ROW = re.compile(r"^[ *] (\d+) +(parked|ready|new|running, thread \d+) +(\d+) +(\S+) +(.+)$", re.M)
+ROW = re.compile(r"^[ *] (\d+) +(parked, \w+|ready|new|running, thread \d+) +(\d+) +(\S+) +(.+)$", re.M)
 
 
 def gdb(*arguments, commands):
@@ -83,7 +83,11 @@ class Gdb(unittest.TestCase):
         )
         for _, state, carrier, _, task in listed:
             self.assertIn(carrier, (0, 1))
-            self.assertEqual(state.split(",")[0], "running" if task == "reader" else "parked")
+            if task == "reader":
+                self.assertRegex(state, r"running, thread \d+")
+            else:
+                waits_for = "children" if task == "parent" else "latch"
+                self.assertEqual(state, f"parked, {waits_for}")
         return {task: number for number, _, _, _, task in listed}
 
     def check_stacks(self, *arguments, numbers):
@@ -107,7 +111,7 @@ class Gdb(unittest.TestCase):
             ],
         )
         parent, child, thread, reader = text.split("---\n")
-        self.assertRegex(parent, r"\[coroutine \d+ \(parent\), parked, carrier \d, .*\]")
+        self.assertRegex(parent, r"\[coroutine \d+ \(parent\), parked, children, carrier \d, .*\]")
         self.assert_calls(parent, ["coroutine_main", "parent_run", "scope_join", "coroutine_park"])
         self.assertNotIn(" main (", parent)
         self.assertRegex(child, r"squared = (49|64|81)\b")
