@@ -10,7 +10,7 @@
 #include "executors/deadline.h"
 #include "executors/thread_start.h"
 
-enum { SPARE_KEPT_MS = 30 * 1000 };
+#define SPARE_KEPT_NS (30 * INT64_C(1000000000))
 
 static _Thread_local struct driver *self;
 
@@ -34,6 +34,7 @@ void driver_pool_init(struct driver_pool *pool)
 	*pool = (struct driver_pool){
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.none_left = PTHREAD_COND_INITIALIZER,
+		.spare_kept_ns = SPARE_KEPT_NS,
 	};
 }
 
@@ -59,7 +60,7 @@ static void add_spare_locked(struct driver_pool *pool, struct driver *driver)
 	driver->next = pool->spares;
 	pool->spares = driver;
 	driver->state = DRIVER_SPARE;
-	driver->spare_until = deadline_in_ms(SPARE_KEPT_MS);
+	driver->spare_until = deadline_in_ns(pool->spare_kept_ns);
 }
 
 static void remove_spare_locked(struct driver_pool *pool, struct driver *driver)

@@ -46,6 +46,8 @@ struct driver {
 
 /** The drivers of one executor. */
 struct driver_pool {
+	int64_t spare_kept_ns; /* constant; 30 s */
+
 	pthread_mutex_t lock;
 	pthread_cond_t none_left; /* @count has become 0 */
 	struct driver *spares;    /* lock; the last to become one first */
