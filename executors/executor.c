@@ -58,10 +58,16 @@ int executor_admit(struct executor *executor)
 	return 0;
 }
 
+void executor_count_started(struct executor *executor, unsigned count)
+{
+	if (count > 0)
+		atomic_fetch_add_explicit(&executor->submitted, count, memory_order_relaxed);
+}
+
 void executor_count_answer(struct executor *executor, int error)
 {
 	if (error == 0)
-		atomic_fetch_add_explicit(&executor->submitted, 1, memory_order_relaxed);
+		executor_count_started(executor, 1);
 	else if (error == -EAGAIN)
 		atomic_fetch_add_explicit(&executor->refused, 1, memory_order_relaxed);
 }

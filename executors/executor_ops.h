@@ -86,6 +86,9 @@ int executor_admit(struct executor *executor);
 /** The same, whatever the limit: for a parent that runs a child in its own place. */
 void executor_admit_over_limit(struct executor *executor);
 
+/** Count @count submits and forks that succeeded, for the statistics. Any thread. */
+void executor_count_started(struct executor *executor, unsigned count);
+
 /** Count a submit or fork that is answered with @error, for the statistics. Any thread. */
 void executor_count_answer(struct executor *executor, int error);
 

@@ -285,8 +285,18 @@ int scope_fork(struct scope *scope, struct task *child)
 		append_child(scope, child);
 	if (error > 0)
 		error = 0;
-	executor_count_answer(executor, error);
+	if (error == 0)
+		scope->uncounted++;
+	else
+		executor_count_answer(executor, error);
 	return error;
+}
+
+/* Forks count once their parent waits for them: one addition to a shared counter for all. */
+static void count_forks(struct scope *scope)
+{
+	executor_count_started(scope->executor, scope->uncounted);
+	scope->uncounted = 0;
 }
 
 static void join_children(struct scope *scope)
@@ -352,6 +362,7 @@ int scope_next(struct scope *scope, struct deadline deadline, struct task **out)
 	int error = 0;
 
 	assert(task_current() == scope->parent && scope->policy == SCOPE_COLLECT);
+	count_forks(scope);
 	while (!find_next(scope, &child, &to_run)) {
 		if (error < 0)
 			return error;
@@ -398,6 +409,7 @@ int scope_join(struct scope *scope)
 {
 	assert(task_current() == scope->parent);
 	assert(scope->context == scope->parent->context);
+	count_forks(scope);
 	join_children(scope);
 	if (scope->queue)
 		run_queue_remove(scope->queue, &scope->ticket);

@@ -51,6 +51,7 @@ struct scope {
 	struct scope *outer;                /* next of parent->scopes */
 	unsigned max_parallel;              /* UINT_MAX is no limit */
 	enum scope_policy policy;
+	unsigned uncounted; /* parent only: forks that executor->submitted lacks */
 
 	struct task *first, **last; /* lock; children that have not started, oldest first */
 	unsigned running;           /* lock; started and not yet returned */

@@ -10,15 +10,8 @@
 #include "executors/coroutine/executor.h"
 #include "executors/coroutine/overflow.h"
 #include "executors/coroutine/task_class.h"
+#include "executors/coroutine/turn.h"
 #include "executors/epoll_wait_until.h"
-
-/* One turn of the loop: tasks run before the poller is looked at again. */
-#define TURN_TASKS 61
-#define TURN_NS INT64_C(200000)
-
-/* New tasks started at once, which saves locks, unless they prove to keep the carrier: then each
- * would hold up those behind it. */
-#define START_BATCH 8
 
 /* How long a task of a heavy class waits for room beside its carrier while others are ready. */
 #define HEAVY_WAIT_NS INT64_C(50000000)
@@ -29,25 +22,6 @@ static struct coroutine_carrier *of_base(struct carrier *carrier)
 }
 
 /* ------ waking */
-
-static void ready_push(struct coroutine_carrier *carrier, struct coroutine *coroutine)
-{
-	coroutine->next = NULL;
-	*carrier->ready_last = coroutine;
-	carrier->ready_last = &coroutine->next;
-}
-
-static struct coroutine *ready_pop(struct coroutine_carrier *carrier)
-{
-	struct coroutine *coroutine = carrier->ready;
-
-	if (coroutine) {
-		carrier->ready = coroutine->next;
-		if (!carrier->ready)
-			carrier->ready_last = &carrier->ready;
-	}
-	return coroutine;
-}
 
 static void heavy_push(struct coroutine_carrier *carrier, struct coroutine *coroutine)
 {
@@ -87,38 +61,6 @@ bool coroutine_carrier_wake(struct coroutine_carrier *carrier)
 	return true;
 }
 
-static void inbox_push(struct coroutine_carrier *carrier, struct coroutine *coroutine)
-{
-	struct coroutine *head = atomic_load_explicit(&carrier->inbox, memory_order_relaxed);
-
-	do
-		coroutine->next = head;
-	while (!atomic_compare_exchange_weak(&carrier->inbox, &head, coroutine));
-	(void)coroutine_carrier_wake(carrier);
-}
-
-static void inbox_take(struct coroutine_carrier *carrier)
-{
-	struct coroutine *newest, *oldest = NULL;
-
-	if (!atomic_load_explicit(&carrier->inbox, memory_order_relaxed))
-		return;
-	newest = atomic_exchange_explicit(&carrier->inbox, NULL, memory_order_acquire);
-	while (newest) {
-		struct coroutine *next = newest->next;
-
-		newest->next = oldest;
-		oldest = newest;
-		newest = next;
-	}
-	while (oldest) {
-		struct coroutine *next = oldest->next;
-
-		ready_push(carrier, oldest);
-		oldest = next;
-	}
-}
-
 void coroutine_unpark(struct task *task, unsigned state)
 {
 	struct coroutine *coroutine = task->seat;
@@ -126,9 +68,9 @@ void coroutine_unpark(struct task *task, unsigned state)
 
 	(void)state;
 	if (driver_owns(carrier))
-		ready_push(carrier, coroutine);
+		turn_push(carrier, coroutine);
 	else
-		inbox_push(carrier, coroutine);
+		turn_push_from_elsewhere(carrier, coroutine);
 }
 
 static void park_timed_out(struct timer *timer)
@@ -140,7 +82,7 @@ static void park_timed_out(struct timer *timer)
 	                             memory_order_acq_rel) != PERMIT_PARKED)
 		return; /* woken meanwhile */
 	coroutine->timed_out = true;
-	ready_push(coroutine->carrier, coroutine);
+	turn_push(coroutine->carrier, coroutine);
 }
 
 /* ------ starting */
@@ -163,126 +105,143 @@ static void coroutine_put(struct coroutine_carrier *carrier, struct coroutine *c
 
 	live_list_remove(&carrier->coroutines, coroutine);
 	fiber_finish(&coroutine->fiber);
-	if (!stack_is_intact(carrier->stacks.pool, stack))
-		overflow_abort(coroutine->task->name, carrier->stacks.pool->slot_bytes);
 	stack_cache_put(&carrier->stacks, stack);
 }
 
-static void coroutine_prepare(struct coroutine_carrier *carrier, struct coroutine *coroutine,
-                              struct task *task)
+static void coroutine_set_task(struct coroutine *coroutine, struct task *task)
+{
+	struct coroutine_executor *executor = coroutine->carrier->executor;
+
+	atomic_store_explicit(&coroutine->name, task->name, memory_order_relaxed);
+	atomic_store_explicit(&coroutine->id, task, memory_order_relaxed);
+	coroutine->started_ns = coroutine->carrier->now_ns;
+	coroutine->task = task;
+	coroutine->task_class = task_class_find(&executor->classes, task);
+	coroutine->was_pinned = false;
+	if (task_class_is_heavy(coroutine->task_class))
+		coroutine_executor_note_heavy_start(executor);
+	task_begin(task, coroutine);
+}
+
+static void coroutine_prepare(struct coroutine_carrier *carrier, struct coroutine *coroutine)
 {
 	struct stack *stack = coroutine->stack;
 	uintptr_t top = (uintptr_t)coroutine & ~(uintptr_t)63;
 
 	/* One by one: what others may read of the one that was here before is atomic. */
-	atomic_store_explicit(&coroutine->name, task->name, memory_order_relaxed);
-	atomic_store_explicit(&coroutine->id, task, memory_order_relaxed);
 	atomic_store_explicit(&coroutine->is_away, false, memory_order_relaxed);
-	coroutine->started_ns = carrier->now_ns;
 	coroutine->carrier = carrier;
-	coroutine->task = task;
 	coroutine->timeout = (struct timer){0};
 	coroutine->parked = false;
-	coroutine->task_class = task_class_find(&carrier->executor->classes, task);
-	coroutine->was_pinned = false;
 	coroutine->is_beside = false;
 	live_list_add(&carrier->coroutines, coroutine);
 	fiber_init(&coroutine->fiber, stack->low, top - (uintptr_t)stack->low, coroutine_main);
 }
 
-/* Give @task a stack and make it ready. */
-static void carrier_start(struct coroutine_carrier *carrier, struct task *task)
-{
-	unsigned live = atomic_load_explicit(&carrier->live, memory_order_relaxed) + 1;
-	struct coroutine *coroutine = NULL;
-
-	if (timer_heap_reserve(&carrier->timeouts, live) == 0)
-		coroutine = coroutine_get(carrier);
-	if (!coroutine) {
-		task_end(task, -EAGAIN);
-		coroutine_executor_task_ended(carrier->executor);
-		return;
-	}
-	coroutine_prepare(carrier, coroutine, task);
-	atomic_store_explicit(&carrier->live, live, memory_order_relaxed);
-	if (task_class_is_heavy(coroutine->task_class))
-		coroutine_executor_note_heavy_start(carrier->executor);
-	task_begin(task, coroutine);
-	ready_push(carrier, coroutine);
-}
-
-/* Start something that waits in our queue or, every other time, in that of a retired carrier. If
- * there is nothing and @steal, in anybody's. */
-static bool carrier_start_new(struct coroutine_carrier *carrier, bool steal)
-{
-	struct coroutine_executor *executor = carrier->executor;
-	struct task *tasks[START_BATCH];
-	const struct run_filter *filter = coroutine_executor_filter(executor);
-	unsigned count = 0, queued;
-
-	if (atomic_load(&carrier->state) != CARRIER_ACCEPTING)
-		return false;
-	if (carrier->turn++ % 2)
-		count = coroutine_executor_steal(executor, carrier, tasks, 1, true);
-	queued = atomic_load_explicit(&carrier->queue.tickets, memory_order_relaxed);
-	/* With others in the queue it is one at a time, for the sake of fairness. */
-	if (count == 0 && queued)
-		count = run_queue_take(&carrier->queue, tasks, queued == 1 ? carrier->batch : 1,
-		                       filter);
-	if (count == 0 && steal)
-		count = coroutine_executor_steal(executor, carrier, tasks, carrier->batch, false);
-	for (unsigned i = 0; i < count; i++)
-		carrier_start(carrier, tasks[i]);
-	return count > 0;
-}
-
-/* ------ the loop, on the driver's own stack */
-
-static void coroutine_set_parked(struct coroutine *coroutine, bool parked)
-{
-	atomic_uint *count = &coroutine->carrier->parked;
-	unsigned before = atomic_load_explicit(count, memory_order_relaxed);
-
-	if (parked == coroutine->parked)
-		return;
-	coroutine->parked = parked;
-	atomic_store_explicit(count, parked ? before + 1 : before - 1, memory_order_relaxed);
-}
-
-/* The permit says PARKED only now that the stack has been left: from here on a waker may have
- * it resumed. */
-static void carrier_after_park(struct coroutine_carrier *carrier, struct coroutine *coroutine)
-{
-	unsigned state = PERMIT_NONE;
-
-	if (atomic_compare_exchange_strong_explicit(&coroutine->task->permit, &state, PERMIT_PARKED,
-	                                            memory_order_acq_rel, memory_order_acquire)) {
-		coroutine->parked_ns = carrier->now_ns;
-		coroutine_set_parked(coroutine, true);
-	} else {
-		ready_push(carrier, coroutine);
-	}
-}
-
-static void carrier_after_exit(struct coroutine_carrier *carrier, struct coroutine *coroutine)
+static void set_live(struct coroutine_carrier *carrier, int change)
 {
 	unsigned live = atomic_load_explicit(&carrier->live, memory_order_relaxed);
-	struct task *task = coroutine->task;
-	int result = coroutine->result;
 
-	if (coroutine->task_class && !coroutine->was_pinned)
-		task_class_note(coroutine->task_class, false);
-	coroutine_put(carrier, coroutine);
-	atomic_store_explicit(&carrier->live, live - 1, memory_order_relaxed);
+	atomic_store_explicit(&carrier->live, live + (unsigned)change, memory_order_relaxed);
+}
+
+static void end_task(struct coroutine_carrier *carrier, struct task *task, int result)
+{
+	set_live(carrier, -1);
 	task_end(task, result);
 	coroutine_executor_task_ended(carrier->executor);
 }
+
+/* Give the next new task a stack. NULL: there is no such task, or no stack for it. */
+static struct coroutine *carrier_start(struct coroutine_carrier *carrier)
+{
+	unsigned live = atomic_load_explicit(&carrier->live, memory_order_relaxed);
+	struct task *task = turn_next_new(carrier);
+	struct coroutine *coroutine = NULL;
+
+	if (!task)
+		return NULL;
+	if (timer_heap_reserve(&carrier->timeouts, live) == 0)
+		coroutine = coroutine_get(carrier);
+	if (!coroutine) {
+		end_task(carrier, task, -EAGAIN);
+		return NULL;
+	}
+	coroutine_prepare(carrier, coroutine);
+	coroutine_set_task(coroutine, task);
+	return coroutine;
+}
+
+static void coroutine_end_task(struct coroutine *coroutine, int result)
+{
+	struct coroutine_carrier *carrier = coroutine->carrier;
+	struct task *task = coroutine->task;
+
+	if (coroutine->task_class && !coroutine->was_pinned)
+		task_class_note(coroutine->task_class, false);
+	if (!stack_is_intact(carrier->stacks.pool, coroutine->stack))
+		overflow_abort(task->name, carrier->stacks.pool->slot_bytes);
+	coroutine->task = NULL;
+	end_task(carrier, task, result);
+}
+
+static bool carrier_has_new(const struct coroutine_carrier *carrier)
+{
+	return carrier->new_next < carrier->new_count;
+}
+
+/* Have something new at hand that waits in our queue or, every other time, in that of a retired
+ * carrier. If there is nothing and @steal, in anybody's. */
+static bool carrier_take_new(struct coroutine_carrier *carrier, bool steal)
+{
+	struct coroutine_executor *executor = carrier->executor;
+	const struct run_filter *filter = coroutine_executor_filter(executor);
+	unsigned count = 0, queued;
+
+	if (carrier_has_new(carrier))
+		return true;
+	if (atomic_load(&carrier->state) != CARRIER_ACCEPTING)
+		return false;
+	if (carrier->turn++ % 2)
+		count = coroutine_executor_steal(executor, carrier, carrier->new_tasks, 1, true);
+	queued = atomic_load_explicit(&carrier->queue.tickets, memory_order_relaxed);
+	/* With others in the queue it is one at a time, for the sake of fairness. */
+	if (count == 0 && queued)
+		count = run_queue_take(&carrier->queue, carrier->new_tasks,
+		                       queued == 1 ? carrier->batch : 1, filter);
+	if (count == 0 && steal)
+		count = coroutine_executor_steal(executor, carrier, carrier->new_tasks,
+		                                 carrier->batch, false);
+	carrier->new_next = 0;
+	carrier->new_count = count;
+	set_live(carrier, (int)count);
+	return count > 0;
+}
+
+bool coroutine_carrier_replace_task(struct coroutine *coroutine, int result)
+{
+	struct coroutine_carrier *carrier = coroutine->carrier;
+	struct driver *driver = atomic_load_explicit(&carrier->driver, memory_order_relaxed);
+
+	coroutine->result = result;
+	if (!coroutine->task->scope)
+		return false; /* its done() may need more of a stack than this */
+	driver->on_task = false;
+	coroutine_end_task(coroutine, result);
+	driver->on_task = true;
+	if (turn_is_over(carrier) || turn_has_next(carrier) || !carrier_take_new(carrier, false))
+		return false;
+	coroutine_set_task(coroutine, turn_next_new(carrier));
+	turn_switches_to(carrier, driver, coroutine);
+	return true;
+}
+
+/* ------ the loop, on the driver's own stack */
 
 /* On the driver's own stack, which never changes its pthread: so thread-locals are no danger. */
 static void driver_switch_to(struct driver *driver, struct coroutine *coroutine)
 {
 	driver->on_task = true;
-	task_of_thread = coroutine->task;
 	fiber_switch(&driver->native, &coroutine->fiber);
 	task_of_thread = NULL;
 	driver->on_task = false;
@@ -291,35 +250,30 @@ static void driver_switch_to(struct driver *driver, struct coroutine *coroutine)
 static void carrier_switch_to(struct coroutine_carrier *carrier, struct driver *driver,
                               struct coroutine *coroutine)
 {
-	uint64_t word = atomic_load_explicit(&carrier->word, memory_order_relaxed);
-
-	atomic_store_explicit(&carrier->current, coroutine, memory_order_relaxed);
-	atomic_store_explicit(&carrier->word, word + WORD_SEQUENCE, memory_order_relaxed);
+	turn_switches_to(carrier, driver, coroutine);
 	driver_switch_to(driver, coroutine);
 }
 
-/* Have @coroutine go on, and do what it wants done when it leaves. False: @carrier was given to
- * another driver meanwhile, and must not be touched. */
+/* Have @coroutine go on, and others after it; do what the one wants done that leaves its stack for
+ * ours. False: @carrier was given to another driver meanwhile, and must not be touched. */
 static bool carrier_resume(struct coroutine_carrier *carrier, struct driver *driver,
                            struct coroutine *coroutine)
 {
-	coroutine_set_parked(coroutine, false);
 	carrier_switch_to(carrier, driver, coroutine);
 	while (driver->after == AFTER_CALL) {
+		coroutine = driver->left;
 		coroutine->call(&carrier->base, coroutine->call_arg);
 		carrier_switch_to(carrier, driver, coroutine);
 	}
+	coroutine = driver->left;
 	switch (driver->after) {
-	case AFTER_YIELD:
-		ready_push(carrier, coroutine);
-		break;
-	case AFTER_PARK:
-		carrier_after_park(carrier, coroutine);
+	case AFTER_WAIT:
+	case AFTER_CALL:
 		break;
 	case AFTER_EXIT:
-		carrier_after_exit(carrier, coroutine);
-		break;
-	case AFTER_CALL:
+		if (coroutine->task)
+			coroutine_end_task(coroutine, coroutine->result);
+		coroutine_put(carrier, coroutine);
 		break;
 	case AFTER_HEAVY:
 		if (!coroutine_executor_set_beside(carrier->executor, coroutine))
@@ -331,7 +285,7 @@ static bool carrier_resume(struct coroutine_carrier *carrier, struct driver *dri
 		coroutine->was_pinned = true;
 		monitor_notice_rejoin(&carrier->executor->monitor, coroutine);
 		atomic_store_explicit(&coroutine->is_away, false, memory_order_release);
-		inbox_push(carrier, coroutine);
+		turn_push_from_elsewhere(carrier, coroutine);
 		return false;
 	}
 	return true;
@@ -342,12 +296,13 @@ void coroutine_run_beside(struct coroutine *coroutine, struct driver *driver)
 	struct coroutine_carrier *carrier = coroutine->carrier;
 
 	coroutine->is_beside = true;
+	task_of_thread = coroutine->task;
 	driver_switch_to(driver, coroutine);
 	coroutine->is_beside = false;
 	assert(driver->after == AFTER_LOST); /* its first claim fails */
 	coroutine_executor_end_beside(carrier->executor, coroutine);
 	atomic_store_explicit(&coroutine->is_away, false, memory_order_release);
-	inbox_push(carrier, coroutine);
+	turn_push_from_elsewhere(carrier, coroutine);
 }
 
 /* Let those that wait go on beside the carrier, as far as there is room; one goes on upon it if
@@ -367,45 +322,44 @@ static void carrier_serve_heavy(struct coroutine_carrier *carrier, bool is_idle)
 			return;
 		}
 		carrier->heavy_since_ns = now_ns;
-		ready_push(carrier, coroutine);
+		turn_push(carrier, coroutine);
 		return;
 	}
 }
 
-/* After the first task of a turn, for they may all be long; then less and less often, since looking
- * at the clock costs half as much as a switch. */
-static bool is_time_to_look(unsigned tasks_run)
+/* Started tasks come before new ones. NULL: there is nothing to run, or no stack for it. */
+static struct coroutine *carrier_next(struct coroutine_carrier *carrier)
 {
-	return tasks_run % 8 == 0 || (tasks_run & (tasks_run - 1)) == 0;
+	struct coroutine *coroutine = turn_next(carrier);
+
+	if (coroutine)
+		return coroutine;
+	if (carrier_take_new(carrier, true))
+		return carrier_start(carrier);
+	if (carrier->heavy)
+		carrier_serve_heavy(carrier, true);
+	return turn_next(carrier);
 }
 
-/* Started tasks come before new ones, but one new task gets its chance in every turn. False as
- * carrier_resume(). */
+/* One new task gets its chance in every turn. False as carrier_resume(). */
 static bool carrier_run_tasks(struct coroutine_carrier *carrier, struct driver *driver)
 {
-	int64_t end_ns = (carrier->now_ns = deadline_now_ns()) + TURN_NS;
+	struct coroutine *coroutine;
 
+	turn_begin(carrier);
 	if (carrier->heavy)
 		carrier_serve_heavy(carrier, false);
-	(void)carrier_start_new(carrier, false);
-	for (unsigned i = 1; i <= TURN_TASKS; i++) {
-		struct coroutine *coroutine;
-
-		if (!carrier->ready)
-			inbox_take(carrier); /* woken by one that ran in this turn, perhaps */
-		if (!carrier->ready && !carrier_start_new(carrier, true)) {
-			if (carrier->heavy)
-				carrier_serve_heavy(carrier, true);
-			if (!carrier->ready)
-				return true;
-		}
-		coroutine = ready_pop(carrier);
+	if (carrier->ready && carrier_take_new(carrier, false)) {
+		coroutine = carrier_start(carrier);
+		if (coroutine)
+			turn_push(carrier, coroutine);
+	}
+	while (!turn_is_over(carrier)) {
+		coroutine = carrier_next(carrier);
 		if (!coroutine)
-			continue; /* what was to be started could not be */
+			return true;
 		if (!carrier_resume(carrier, driver, coroutine))
 			return false;
-		if (is_time_to_look(i) && (carrier->now_ns = deadline_now_ns()) > end_ns)
-			return true;
 	}
 	return true;
 }
@@ -414,7 +368,8 @@ static bool carrier_has_work(struct coroutine_carrier *carrier)
 {
 	bool accepting = atomic_load(&carrier->state) == CARRIER_ACCEPTING;
 
-	return carrier->ready || carrier->heavy || atomic_load(&carrier->inbox) ||
+	return carrier->ready || carrier_has_new(carrier) || carrier->heavy ||
+	       atomic_load(&carrier->inbox) ||
 	       (accepting && coroutine_executor_has_new(carrier->executor));
 }
 
@@ -458,7 +413,7 @@ static void carrier_run_due(struct coroutine_carrier *carrier)
 static void carrier_poll(struct coroutine_carrier *carrier)
 {
 	struct deadline until = (struct deadline){0};
-	bool was_idle = !carrier->ready;
+	bool was_idle = !carrier->ready && !carrier_has_new(carrier);
 
 	if (was_idle) {
 		atomic_store(&carrier->sleeping, true);
@@ -530,10 +485,9 @@ void coroutine_carrier_drive(struct coroutine_carrier *carrier, struct driver *d
 		/* The poller first: a driver that takes over comes from a turn that was cut off,
 		 * and timers must not wait for the tasks that cut off the next. */
 		carrier_poll(carrier);
-		inbox_take(carrier);
 		if (!carrier_run_tasks(carrier, driver))
 			return;
-		if (carrier->batch < START_BATCH)
+		if (carrier->batch < CARRIER_NEW_TASKS)
 			carrier->batch++;
 	}
 	driver->carrier = NULL;

@@ -44,6 +44,10 @@
 #define CARRIERS_MAX EXECUTOR_CARRIERS_MAX
 #define CARRIER_EVENTS 256
 
+/* New tasks taken from a queue at once, which saves locks, unless they prove to keep the carrier:
+ * then each would hold up those behind it. */
+#define CARRIER_NEW_TASKS 8
+
 enum carrier_state {
 	CARRIER_ACCEPTING, /* starts tasks */
 	CARRIER_RETIRING,  /* runs those it has, leaves its queue to others, then stops */
@@ -65,7 +69,16 @@ struct coroutine_carrier {
 	_Atomic(struct driver *) driver; /* relaxed: written by itself, read by the monitor once it
 	                                    has won the word */
 
-	struct coroutine *ready, **ready_last; /* FIFO */
+	struct coroutine *ready, **ready_last;     /* FIFO; see turn.h */
+	struct task *new_tasks[CARRIER_NEW_TASKS]; /* [new_next, new_count): taken from a queue, but
+	                                              without a stack yet */
+	unsigned new_next, new_count;
+
+	int64_t turn_began_ns;
+	unsigned tasks_run;       /* in this turn */
+	unsigned look_at;         /* the next look, in tasks run */
+	unsigned newest_in_a_row; /* tasks that have run before their turn, since one in its turn */
+
 	struct coroutine *heavy,
 		**heavy_last;       /* FIFO; those that wait for room beside the carrier */
 	int64_t heavy_since_ns;     /* when the oldest came, or one was last let onto the carrier */
@@ -73,7 +86,7 @@ struct coroutine_carrier {
 	struct stack_cache stacks;
 	struct live_list coroutines;
 	int64_t now_ns; /* CLOCK_MONOTONIC when the turn looked at it last */
-	unsigned batch; /* new tasks to start at once; grows with each turn that no task cut off */
+	unsigned batch; /* new tasks to take at once; grows with each turn that no task cut off */
 	unsigned turn;  /* counts attempts to start something new */
 
 	int epoll_fd;
@@ -90,8 +103,8 @@ struct coroutine_carrier {
 	                                      driver sets this, then looks there */
 	atomic_int state;                  /* enum carrier_state; written under executor->lock,
 	                                      see executor->accepting */
-	atomic_uint live;                  /* coroutines here; relaxed, written by the driver */
-	atomic_uint parked;                /* of these; relaxed, written by the driver */
+	atomic_uint live;   /* tasks here, new ones too; relaxed, written by the owner */
+	atomic_uint parked; /* of these; relaxed, written by the owner */
 };
 
 /** One carrier, stopped. Returns 0, -ENOMEM or -EMFILE. */
@@ -106,6 +119,13 @@ void coroutine_carrier_drive(struct coroutine_carrier *carrier, struct driver *d
 
 /** Run @coroutine beside its carrier, on @driver, the calling one, until it rejoins. */
 void coroutine_run_beside(struct coroutine *coroutine, struct driver *driver);
+
+/**
+ * The task of @coroutine has returned @result. End it if that may be done upon its own stack, and
+ * have the stack run a new task instead if it is one's turn. False: leave for the driver, who does
+ * the rest. On that stack, owning the carrier.
+ */
+bool coroutine_carrier_replace_task(struct coroutine *coroutine, int result);
 
 /** Have the driver look at its inbox, its queue and its state. Any thread. False if it was not
  * asleep: then it will look by itself. */

@@ -6,6 +6,7 @@
 #include "executors/coroutine/carrier.h"
 #include "executors/coroutine/driver.h"
 #include "executors/coroutine/task_class.h"
+#include "executors/coroutine/turn.h"
 
 /*
  * The half of the runtime that runs on tasks' stacks. A claiming call is
@@ -18,28 +19,53 @@
  * asked for anew after each of these, never kept.
  */
 
-/* The one function that leaves a task's stack. errno is the task's: it is kept here, so that a
- * call that came back on another pthread finds it there. */
-static __attribute__((noinline)) void
-leave_stack_to(struct driver *driver, struct coroutine *coroutine, enum coroutine_after after)
+/* Owning the carrier, whose driver is then the one that we are on. */
+static struct driver *driver_of(struct coroutine *coroutine)
 {
-	int saved_errno = errno;
+	return atomic_load_explicit(&coroutine->carrier->driver, memory_order_relaxed);
+}
 
+/* On @driver, to its own stack. errno is the task's: it is kept here, and where another task is
+ * switched to, so that a call that came back on another pthread finds it there. */
+static void leave_stack_to(struct driver *driver, struct coroutine *coroutine,
+                           enum coroutine_after after)
+{
+	int saved_errno = *driver->errno_of_thread;
+
+	driver->left = coroutine;
 	driver->after = after;
 	if (after == AFTER_EXIT)
 		fiber_leave(&coroutine->fiber, &driver->native);
 	else
 		fiber_switch(&coroutine->fiber, &driver->native);
-	errno = saved_errno;
+	/* Not that of the carrier if it goes on beside it. */
+	*driver_self()->errno_of_thread = saved_errno;
 }
 
-/* Owning the carrier, whose driver is then the one that we are on. */
 static void leave_stack(struct coroutine *coroutine, enum coroutine_after after)
 {
-	struct driver *driver =
-		atomic_load_explicit(&coroutine->carrier->driver, memory_order_relaxed);
+	leave_stack_to(driver_of(coroutine), coroutine, after);
+}
 
-	leave_stack_to(driver, coroutine, after);
+/* Let the next one run: straight on its stack if it has one. @coroutine is ready, or says that it
+ * is parked: nobody but the owner, which we are until the switch, has it go on. */
+static inline __attribute__((always_inline)) void make_way(struct coroutine *coroutine)
+{
+	struct coroutine_carrier *carrier = coroutine->carrier;
+	struct coroutine *next = turn_is_over(carrier) ? NULL : turn_next(carrier);
+	struct driver *driver = driver_of(coroutine);
+	int saved_errno;
+
+	if (!next) {
+		leave_stack_to(driver, coroutine, AFTER_WAIT);
+		return;
+	}
+	turn_switches_to(carrier, driver, next);
+	if (next == coroutine)
+		return;
+	saved_errno = *driver->errno_of_thread;
+	fiber_switch(&coroutine->fiber, &next->fiber);
+	*driver_of(coroutine)->errno_of_thread = saved_errno;
 }
 
 static void coroutine_release(struct coroutine *coroutine)
@@ -76,10 +102,11 @@ void coroutine_main(void *fiber)
 	int result;
 
 	fiber_enter(&coroutine->fiber);
-	coroutine_release(coroutine);
-	result = coroutine->task->run(coroutine->task);
-	coroutine_claim(coroutine);
-	coroutine->result = result;
+	do {
+		coroutine_release(coroutine);
+		result = coroutine->task->run(coroutine->task);
+		coroutine_claim(coroutine);
+	} while (coroutine_carrier_replace_task(coroutine, result));
 	leave_stack(coroutine, AFTER_EXIT);
 	abort(); /* resumed after its end */
 }
@@ -98,19 +125,23 @@ static void timeout_set(struct coroutine *coroutine, struct deadline deadline)
 int coroutine_park(struct task *task, struct deadline deadline)
 {
 	struct coroutine *coroutine = task->seat;
+	unsigned state = PERMIT_NONE;
 	int error = 0;
 
 	coroutine_claim(coroutine);
-	if (atomic_exchange_explicit(&task->permit, PERMIT_NONE, memory_order_acquire) !=
-	    PERMIT_NOTED) {
+	/* From here on a waker may put us into the inbox: that is ours, too, until we have left. */
+	if (atomic_compare_exchange_strong_explicit(&task->permit, &state, PERMIT_PARKED,
+	                                            memory_order_acq_rel, memory_order_acquire)) {
 		coroutine->timed_out = false;
 		timeout_set(coroutine, deadline);
-		leave_stack(coroutine, AFTER_PARK);
+		coroutine->parked_ns = coroutine->carrier->now_ns;
+		turn_set_parked(coroutine, true);
+		make_way(coroutine);
 		timer_heap_remove(&coroutine->carrier->timeouts, &coroutine->timeout);
-		/* Acquire: more than one may have woken us, and each had something to say. */
-		(void)atomic_exchange_explicit(&task->permit, PERMIT_NONE, memory_order_acquire);
 		error = coroutine->timed_out ? -ETIMEDOUT : 0;
 	}
+	/* Acquire: more than one may have woken us, and each had something to say. */
+	(void)atomic_exchange_explicit(&task->permit, PERMIT_NONE, memory_order_acquire);
 	coroutine_release(coroutine);
 	return error;
 }
@@ -120,7 +151,8 @@ void coroutine_yield(struct task *task)
 	struct coroutine *coroutine = task->seat;
 
 	coroutine_claim(coroutine);
-	leave_stack(coroutine, AFTER_YIELD);
+	turn_push(coroutine->carrier, coroutine);
+	make_way(coroutine);
 	coroutine_release(coroutine);
 }
 

@@ -21,10 +21,9 @@ struct task_class;
 
 /* Why a coroutine has left its stack: what the driver it lands on has to do. */
 enum coroutine_after {
-	AFTER_YIELD,
-	AFTER_PARK,
+	AFTER_WAIT, /* it is ready, or parked */
 	AFTER_CALL,
-	AFTER_EXIT,
+	AFTER_EXIT,  /* its task has returned, and may have been ended */
 	AFTER_LOST,  /* the carrier is another driver's, or it ran beside its carrier */
 	AFTER_HEAVY, /* it is to go on beside its carrier, where there is room */
 };
@@ -47,7 +46,7 @@ struct coroutine {
 	                        acquire in task_dump.c */
 
 	struct coroutine_carrier *carrier;
-	struct task *task;
+	struct task *task;      /* NULL once it has ended */
 	struct stack *stack;    /* just above */
 	struct coroutine *next; /* in the ready ring or the inbox: one at a time */
 

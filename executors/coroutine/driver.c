@@ -8,6 +8,7 @@
 #include "executors/coroutine/carrier.h"
 #include "executors/coroutine/overflow.h"
 #include "executors/deadline.h"
+#include "executors/executor_ops.h"
 #include "executors/thread_start.h"
 
 #define SPARE_KEPT_NS (30 * INT64_C(1000000000))
@@ -139,6 +140,8 @@ static void *driver_main(void *arg)
 
 	(void)pthread_setname_np(pthread_self(), "fanoutd-driver");
 	driver->tid = gettid();
+	driver->task_of_thread = &task_of_thread;
+	driver->errno_of_thread = &errno;
 	fiber_adopt_thread(&driver->native);
 	signal_stack = overflow_catch_start();
 	self = driver;

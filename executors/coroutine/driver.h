@@ -33,8 +33,13 @@ struct driver {
 	struct coroutine_carrier *carrier; /* NULL for a spare */
 
 	/* Only this pthread touches these. */
-	bool on_task;               /* a task's stack is the current one */
-	enum coroutine_after after; /* why the task has left its stack */
+	bool on_task;               /* a task's code runs */
+	struct coroutine *left;     /* the last to leave its stack for ours */
+	enum coroutine_after after; /* why it has */
+
+	/* The pthread's own, at addresses that tasks may use while they own the carrier. */
+	struct task **task_of_thread;
+	int *errno_of_thread;
 
 	pthread_cond_t given;                   /* with pool->lock */
 	struct coroutine_carrier *next_carrier; /* pool->lock; what it is to run, or */

@@ -10,8 +10,9 @@ import subprocess
 import sys
 
 LAYERS = ["executors", "clients", "handlers", "server", "loadtests", "tests"]
-# Parts of fiber.h, which includes one of them: see there.
-PARTS = {f"executors/coroutine/fiber_{kind}.h" for kind in ("plain", "asan", "tsan")}
+# Parts of fiber.h and of context.h, which include one of them: see there.
+PARTS = {f"executors/coroutine/fiber_{kind}.h" for kind in ("plain", "asan", "tsan")} | {
+    f"executors/coroutine/context_{architecture}.h" for architecture in ("x86_64", "aarch64")}
 FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", "-DH2O_USE_LIBUV=0", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c"]
 
 
