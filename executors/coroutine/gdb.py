@@ -12,7 +12,7 @@ Numbers hold until the process runs on; the address of a struct coroutine is tak
 
 A stack that was left is shown without a register being written, which a core file would not
 allow and which would endanger a live process: while a coroutine is chosen, an unwinder says that
-the caller of the thread's innermost frame is what the coroutine saved when it left (context_*.S).
+the caller of the thread's innermost frame is where the coroutine left it (struct context).
 A filter keeps the thread's frame out of backtraces; `down` still shows it.
 """
 
@@ -20,37 +20,24 @@ import gdb
 import gdb.unwinder
 
 MOST_SHOWN = 100
-WORD = 8
 
 
-class Saved:
-    """What a switch leaves on the stack it leaves: offsets of registers from the stack pointer."""
+class Registers:
+    """gdb's names of what a switch keeps in struct context; the compiler keeps the others."""
 
-    def __init__(self, pc, stack_pointer, size, offsets):
-        self.pc = pc  # its name
+    def __init__(self, stack_pointer, frame_pointer, resume):
         self.stack_pointer = stack_pointer
-        self.size = size
-        self.offsets = offsets
+        self.frame_pointer = frame_pointer
+        self.resume = resume
 
 
 ARCHITECTURES = {
-    "i386:x86-64": Saved(
-        "rip",
-        "rsp",
-        7 * WORD,
-        {name: i * WORD for i, name in enumerate(["r15", "r14", "r13", "r12", "rbx", "rbp", "rip"])},
-    ),
-    # The low halves of v8 to v15 are saved as well; no unwinding depends on them.
-    "aarch64": Saved(
-        "pc",
-        "sp",
-        160,
-        {**{f"x{19 + i}": i * WORD for i in range(12)}, "pc": 11 * WORD},
-    ),
+    "i386:x86-64": Registers("rsp", "rbp", "rip"),
+    "aarch64": Registers("sp", "x29", "pc"),
 }
 
 
-def saved_layout():
+def registers_kept():
     name = gdb.selected_inferior().architecture().name()
     if name not in ARCHITECTURES:
         raise gdb.GdbError(f"coroutines of {name} are not known")
@@ -160,19 +147,14 @@ class Coroutine:
         return name.string() if int(name) else self.function
 
     def registers(self):
-        """Those that the coroutine saved when it left its stack, by name."""
-        layout = saved_layout()
+        """Those that the coroutine kept when it left its stack, by gdb's names."""
+        context = self.value["fiber"]["context"]
         word = gdb.lookup_type("unsigned long")
-        saved = {
-            name: gdb.Value(self.stack_pointer + offset).cast(word.pointer()).dereference()
-            for name, offset in layout.offsets.items()
-        }
-        saved[layout.stack_pointer] = gdb.Value(self.stack_pointer + layout.size).cast(word)
-        return saved
+        return {name: context[field].cast(word) for field, name in vars(registers_kept()).items()}
 
     @property
     def has_begun(self):
-        return int(self.registers()[saved_layout().pc]) != address_of("context_start")
+        return int(self.registers()[registers_kept().resume]) != address_of("context_start")
 
     @property
     def state(self):
@@ -293,7 +275,7 @@ class View:
 
     def is_where_it_left(self, frame):
         """Whether this is where the coroutine left its stack."""
-        return frame.pc() == int(self.registers[saved_layout().pc])
+        return frame.pc() == int(self.registers[registers_kept().resume])
 
     def unwind(self, pending_frame):
         """What to say of the frame's caller; None: nothing."""
@@ -301,10 +283,9 @@ class View:
             return None
         if int(pending_frame.read_register("sp")) != self.innermost:
             return None
-        layout = saved_layout()
         # gdb refuses a caller that lies below its callee, wherever their stacks are.
         info = pending_frame.create_unwind_info(
-            FrameId(self.coroutine.value["fiber"]["context"]["stack_pointer"], self.registers[layout.pc])
+            FrameId(self.coroutine.value["fiber"]["context"]["stack_pointer"], self.registers[registers_kept().resume])
         )
         for name, value in self.registers.items():
             info.add_saved_register(name, value)
