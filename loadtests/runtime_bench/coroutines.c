@@ -13,8 +13,7 @@
 
 enum { CONTENDERS = 8, STACK_BYTES = 64 * 1024 };
 
-/* ------ bare_switch_ns: context_switch() alone, to another stack and back. What a switch between
- * tasks comes to at the least, since it goes by way of the driver's own stack. */
+/* ------ bare_switch_ns: context_switch() alone, to another stack and back */
 
 struct bare {
 	struct fiber caller, callee;
@@ -56,14 +55,31 @@ static void sample_bare_switch(struct bench *bench)
 	free(bare);
 }
 
-/* ------ switch_ns: two tasks of one carrier that yield to each other; one yield */
+/* ------ switch_ns: two tasks of one carrier that yield to each other, in the same loop, as the
+ * calls of a fan-out do; one yield. switch_other_code_ns: in loops of their own, so that the
+ * processor predicts the return from each yield wrongly. */
 
 struct yielder {
 	struct task task; /* first */
 	atomic_bool stop; /* relaxed: only ends a loop */
 };
 
+static __attribute__((noinline)) void yield_times(uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++)
+		task_yield();
+}
+
 static int yield_until_stopped(struct task *task)
+{
+	struct yielder *yielder = (struct yielder *)task;
+
+	while (!atomic_load_explicit(&yielder->stop, memory_order_relaxed))
+		yield_times(1000);
+	return 0;
+}
+
+static int yield_elsewhere(struct task *task)
 {
 	struct yielder *yielder = (struct yielder *)task;
 
@@ -75,8 +91,7 @@ static int yield_until_stopped(struct task *task)
 static void yields(void *arg, uint64_t count)
 {
 	(void)arg;
-	for (uint64_t i = 0; i < count; i += 2)
-		task_yield();
+	yield_times(count / 2);
 }
 
 static void fork_one(struct scope *scope, struct task *child)
@@ -87,16 +102,22 @@ static void fork_one(struct scope *scope, struct task *child)
 		bench_fail("cannot fork a task", error);
 }
 
-static void sample_switch(void *arg)
+static void sample_switch_with(struct bench *bench, const char *name, int (*run)(struct task *task))
 {
-	struct yielder other = {.task.run = yield_until_stopped};
+	struct yielder other = {.task.run = run};
 	struct scope scope;
 
 	scope_open(&scope, &(struct scope_options){0});
 	fork_one(&scope, &other.task);
-	bench_sample(arg, "switch_ns", 200000, yields, NULL);
+	bench_sample(bench, name, 200000, yields, NULL);
 	atomic_store_explicit(&other.stop, true, memory_order_relaxed);
 	(void)scope_join(&scope);
+}
+
+static void sample_switch(void *arg)
+{
+	sample_switch_with(arg, "switch_ns", yield_until_stopped);
+	sample_switch_with(arg, "switch_other_code_ns", yield_elsewhere);
 }
 
 /* ------ spawn_join_ns: a scope of many children that return at once, and of a single one */
