@@ -26,11 +26,12 @@
  *	TASK(s)     SCHED(s)    coroutine_claim(): the task      compare-and-swap, acquire: the
  *	                                                         first thing of a claiming call
  *	TASK(s)     SCHED(s+1)  the monitor, for a spare driver  compare-and-swap, acquire
- *	SCHED(s)    SCHED(s+1)  the driver, before each switch   relaxed: its own
+ *	SCHED(s)    SCHED(s+1)  who owns it, before each switch  relaxed: its own
  *	                        to a task
  *
- * In SCHED the driver (for a moment: the monitor) owns everything below that is
- * not marked otherwise; in TASK nobody does, and the task's code runs. A claiming
+ * In SCHED the driver, or the task that has claimed it and is still on its stack (for a
+ * moment: the monitor), owns everything below that is not marked otherwise; in TASK nobody
+ * does, and the task's code runs. A claiming
  * call (park, yield, carrier_call, the return) begins with a claim and ends with a
  * release; wake, cancel and submit never claim. A claim that fails has lost the
  * carrier for good, since s never comes back: the task leaves its stack and goes

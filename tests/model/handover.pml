@@ -6,7 +6,7 @@
  *	1  SCHED(s) -> TASK(s)     coroutine_release()
  *	2  TASK(s)  -> SCHED(s)    coroutine_claim()
  *	3  TASK(s)  -> SCHED(s+1)  the monitor
- *	4  SCHED(s) -> SCHED(s+1)  carrier_switch_to()
+ *	4  SCHED(s) -> SCHED(s+1)  turn_switches_to()
  *
  * Two tasks of one carrier take turns: who has the turn passes it on and wakes
  * the other, who has not parks. Each returns after ROUNDS turns. Between any two
@@ -188,6 +188,8 @@ scheduler: /* owns the carrier */
 		goto scheduler
 	fi;
 
+enter:
+	skip;
 	/* Line 4; then the stack. */
 	d_step {
 		assert(owner == me && !in_task && !on_stack[task] && !ended[task]);
@@ -230,29 +232,60 @@ code: /* the task's own; the carrier may be taken from here on */
 		fi
 	fi;
 
-park: /* coroutine_park(), claimed */
-	atomic { before = permit[task]; permit[task] = NONE }
+park: /* coroutine_park(), claimed: says that it is parked while it still is on its stack */
+	atomic {
+		before = permit[task];
+		if
+#ifdef PARKED_WITHOUT_COMPARE
+		:: true ->
+			before = NONE;
+			permit[task] = PARKED
+#else
+		:: before == NONE -> permit[task] = PARKED
+		:: else -> permit[task] = NONE
+#endif
+		fi
+	}
 	if
 	:: before == NOTED ->
 		release();
 		goto code
 	:: else
 	fi;
-	d_step { resume_at[task] = LEFT_TO_PARK; on_stack[task] = false }
-	/* carrier_after_park() */
-	d_step {
-		if
-#ifdef PARKED_WITHOUT_COMPARE
-		:: true ->
-#else
-		:: permit[task] == NONE ->
-#endif
-			permit[task] = PARKED
-		:: else ->
-			assert(!in_a_queue(task));
-			ready[task] = true
-		fi
+	/* make_way() */
+	resume_at[task] = LEFT_TO_PARK;
+	if
+	:: goto to_the_driver /* the turn is over */
+	:: skip
+	fi;
+	atomic {
+		assert(owner == me);
+		ready[0] = ready[0] || inbox[0];
+		ready[1] = ready[1] || inbox[1];
+		inbox[0] = false;
+		inbox[1] = false
 	}
+	if
+	:: ready[task] -> /* woken meanwhile: it goes on where it is */
+		d_step {
+			assert(owner == me && !in_task && on_stack[task]);
+			ready[task] = false;
+			sequence++
+		}
+		permit[task] = NONE;
+		release();
+		goto code
+	:: ready[other] -> /* straight to the other's stack */
+		d_step {
+			ready[other] = false;
+			on_stack[task] = false;
+			task = other
+		}
+		goto enter
+	:: else
+	fi;
+to_the_driver:
+	on_stack[task] = false;
 	goto scheduler;
 
 leave: /* coroutine_main(), claimed */
