@@ -6,10 +6,11 @@
 #include "executors/executor.h"
 #include "executors/run_queue.h"
 #include "executors/scope.h"
+#include "executors/task_dump.h"
 
 /*
  * What one kind of executor implements. Every call through the table is written
- * once: in executor.c, task.c, scope.c or carrier.c, which check arguments.
+ * once: in executor.c, task.c, task_dump.c, scope.c or carrier.c, which check arguments.
  */
 struct carrier;
 
@@ -67,6 +68,9 @@ struct executor_ops {
 
 	/* Add queued, threads and carriers; the rest is filled in. */
 	void (*stats)(struct executor *executor, struct executor_stats *out);
+
+	/* List the tasks that have started, up to the capacity, and the carriers. 0 or -ENOMEM. */
+	int (*dump_tasks)(struct executor *executor, struct task_dump *dump);
 
 	/* @closing is set. Wait for the live tasks, end the threads, free all. */
 	void (*destroy)(struct executor *executor);

@@ -17,6 +17,7 @@
 struct pool_executor {
 	struct executor executor;
 	struct run_queue queue;
+	struct pthread_seats seats;
 	atomic_uint started; /* relaxed: statistics; tasks that run or are parked */
 
 	pthread_mutex_t lock;
@@ -104,7 +105,7 @@ static void *pool_thread_main(void *arg)
 	struct task *task;
 
 	(void)pthread_setname_np(pthread_self(), "fanoutd-pool");
-	pthread_carrier_init(&carrier);
+	pthread_carrier_init(&carrier, &pool->seats);
 	do {
 		while (run_queue_take(&pool->queue, &task, 1, NULL) > 0) {
 			if (atomic_load(&pool->queue.tickets) > 0)
@@ -180,6 +181,12 @@ static void pool_stats(struct executor *executor, struct executor_stats *out)
 	out->threads = pool->count;
 }
 
+static int pool_dump_tasks(struct executor *executor, struct task_dump *dump)
+{
+	pthread_seats_dump(&((struct pool_executor *)executor)->seats, dump);
+	return 0;
+}
+
 static void pool_destroy(struct executor *executor)
 {
 	struct pool_executor *pool = (struct pool_executor *)executor;
@@ -189,6 +196,7 @@ static void pool_destroy(struct executor *executor)
 	pthread_mutex_unlock(&pool->lock);
 	for (unsigned i = 0; i < pool->count; i++)
 		(void)pthread_join(pool->threads[i], NULL);
+	pthread_seats_finish(&pool->seats);
 	run_queue_finish(&pool->queue);
 	pthread_cond_destroy(&pool->work);
 	pthread_mutex_destroy(&pool->lock);
@@ -219,6 +227,7 @@ static int pool_create(const struct executor_options *options, struct executor *
 		return -ENOMEM;
 	executor_init(&pool->executor, &pool_executor_ops, options);
 	run_queue_init(&pool->queue);
+	pthread_seats_init(&pool->seats);
 	pool->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	pool->work = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	error = start_threads(pool);
@@ -243,5 +252,6 @@ const struct executor_ops pool_executor_ops = {
 	.carrier = pthread_carrier_of,
 	.resize = pool_resize,
 	.stats = pool_stats,
+	.dump_tasks = pool_dump_tasks,
 	.destroy = pool_destroy,
 };

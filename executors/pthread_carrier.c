@@ -151,6 +151,7 @@ int pthread_carrier_park(struct task *task, struct deadline deadline)
 
 	assert(!carrier->is_in_callback);
 	atomic_fetch_add_explicit(parked, 1, memory_order_relaxed);
+	pthread_seat_begin_wait(&carrier->seat, deadline);
 	do {
 		struct deadline until =
 			deadline_earlier(deadline, carrier_next_timer(&carrier->carrier));
@@ -168,6 +169,7 @@ int pthread_carrier_park(struct task *task, struct deadline deadline)
 		is_noted |= consume_permit(task);
 		is_over = now_ns >= deadline.ns;
 	} while (!is_noted && !is_over);
+	pthread_seat_end_wait(&carrier->seat);
 	atomic_fetch_sub_explicit(parked, 1, memory_order_relaxed);
 	errno = saved_errno;
 	return is_noted ? 0 : -ETIMEDOUT;
@@ -306,14 +308,16 @@ static const struct carrier_ops pthread_carrier_ops = {
 	.arm = pthread_carrier_arm,
 };
 
-void pthread_carrier_init(struct pthread_carrier *carrier)
+void pthread_carrier_init(struct pthread_carrier *carrier, struct pthread_seats *seats)
 {
 	*carrier = (struct pthread_carrier){.count = 1, .eventfd = -1};
+	pthread_seat_open(&carrier->seat, seats);
 	carrier_init(&carrier->carrier, &pthread_carrier_ops);
 }
 
 void pthread_carrier_finish(struct pthread_carrier *carrier)
 {
+	pthread_seat_close(&carrier->seat);
 	carrier_finish(&carrier->carrier);
 	assert(carrier->count == 1);
 	if (carrier->eventfd >= 0)
@@ -325,11 +329,14 @@ void pthread_carrier_finish(struct pthread_carrier *carrier)
 int pthread_carrier_run(struct pthread_carrier *carrier, struct task *task)
 {
 	struct task *outer = task_current();
+	struct seated seated;
 	int result;
 
 	task_set_current(task);
 	task_begin(task, carrier);
+	pthread_seat_enter(&carrier->seat, &seated, task);
 	result = task->run(task);
+	pthread_seat_leave(&carrier->seat);
 	task_set_current(outer);
 	return result;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "executors/carrier_ops.h"
+#include "executors/pthread_seat.h"
 #include "executors/task.h"
 #include "executors/thread_start.h"
 
@@ -19,6 +20,7 @@
  */
 struct pthread_carrier {
 	struct carrier carrier;
+	struct pthread_seat seat;
 
 	/* Side by side, [0] is the eventfd's; NULL until something is watched. A watch that is not
 	 * armed has the complement of its fd, which ppoll() passes over. */
@@ -32,8 +34,8 @@ struct pthread_carrier {
 	bool is_in_callback; /* which must not wait */
 };
 
-/** On the thread itself; it stays one thread's. */
-void pthread_carrier_init(struct pthread_carrier *carrier);
+/** On the thread itself; it stays one thread's, and is listed in @seats. */
+void pthread_carrier_init(struct pthread_carrier *carrier, struct pthread_seats *seats);
 
 /** Stop the services, close and free all. On the thread; no task is left on it. */
 void pthread_carrier_finish(struct pthread_carrier *carrier);

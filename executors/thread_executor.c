@@ -17,6 +17,7 @@
  */
 struct thread_executor {
 	struct executor executor;
+	struct pthread_seats seats;
 
 	pthread_mutex_t lock;
 	pthread_cond_t none_left;   /* @threads has become 0 */
@@ -99,7 +100,7 @@ static void *task_thread_main(void *arg)
 		struct pthread_carrier carrier;
 		int result;
 
-		pthread_carrier_init(&carrier);
+		pthread_carrier_init(&carrier, &executor->seats);
 		result = pthread_carrier_run(&carrier, task);
 		say_leaving(executor);
 		task_end(task, result);
@@ -186,6 +187,12 @@ static void thread_stats(struct executor *base, struct executor_stats *out)
 	out->running = started > out->parked ? started - out->parked : 0;
 }
 
+static int thread_dump_tasks(struct executor *base, struct task_dump *dump)
+{
+	pthread_seats_dump(&((struct thread_executor *)base)->seats, dump);
+	return 0;
+}
+
 static void thread_destroy(struct executor *base)
 {
 	struct thread_executor *executor = (struct thread_executor *)base;
@@ -196,6 +203,7 @@ static void thread_destroy(struct executor *base)
 	pthread_mutex_unlock(&executor->lock);
 	if (executor->has_ended)
 		(void)pthread_join(executor->ended, NULL);
+	pthread_seats_finish(&executor->seats);
 	pthread_cond_destroy(&executor->none_left);
 	pthread_mutex_destroy(&executor->lock);
 	free(executor);
@@ -211,6 +219,7 @@ static int thread_create(const struct executor_options *options, struct executor
 	if (!executor)
 		return -ENOMEM;
 	executor_init(&executor->executor, &thread_executor_ops, options);
+	pthread_seats_init(&executor->seats);
 	executor->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	executor->none_left = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	executor->last = &executor->first;
@@ -230,5 +239,6 @@ const struct executor_ops thread_executor_ops = {
 	.carrier = pthread_carrier_of,
 	.resize = thread_resize,
 	.stats = thread_stats,
+	.dump_tasks = thread_dump_tasks,
 	.destroy = thread_destroy,
 };

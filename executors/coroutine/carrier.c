@@ -10,6 +10,7 @@
 #include "executors/coroutine/executor.h"
 #include "executors/coroutine/overflow.h"
 #include "executors/coroutine/task_class.h"
+#include "executors/coroutine/task_dump.h"
 #include "executors/coroutine/turn.h"
 #include "executors/epoll_wait_until.h"
 
@@ -369,7 +370,7 @@ static bool carrier_has_work(struct coroutine_carrier *carrier)
 	bool accepting = atomic_load(&carrier->state) == CARRIER_ACCEPTING;
 
 	return carrier->ready || carrier_has_new(carrier) || carrier->heavy ||
-	       atomic_load(&carrier->inbox) ||
+	       atomic_load(&carrier->inbox) || atomic_load(&carrier->dump) ||
 	       (accepting && coroutine_executor_has_new(carrier->executor));
 }
 
@@ -471,6 +472,7 @@ static const struct carrier_ops coroutine_carrier_ops = {
 
 static void carrier_close(struct coroutine_carrier *carrier)
 {
+	coroutine_dump_slice(carrier);
 	carrier_finish(&carrier->base);
 	carrier_init(&carrier->base, &coroutine_carrier_ops);
 	stack_cache_empty(&carrier->stacks);
@@ -485,6 +487,8 @@ void coroutine_carrier_drive(struct coroutine_carrier *carrier, struct driver *d
 		/* The poller first: a driver that takes over comes from a turn that was cut off,
 		 * and timers must not wait for the tasks that cut off the next. */
 		carrier_poll(carrier);
+		if (atomic_load_explicit(&carrier->dump, memory_order_relaxed))
+			coroutine_dump_slice(carrier);
 		if (!carrier_run_tasks(carrier, driver))
 			return;
 		if (carrier->batch < CARRIER_NEW_TASKS)

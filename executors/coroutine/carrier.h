@@ -58,6 +58,7 @@ enum carrier_state {
 
 struct coroutine_executor;
 struct driver;
+struct dump_request;
 
 struct coroutine_carrier {
 	struct carrier base; /* services and timers; first */
@@ -97,13 +98,14 @@ struct coroutine_carrier {
 	int event_next, event_count; /* the batch being dispatched */
 
 	/* Shared with other threads. */
-	struct run_queue queue;            /* scopes and roots placed here; anyone may take */
-	_Atomic(struct coroutine *) inbox; /* woken from elsewhere; newest first */
-	atomic_bool sleeping;              /* Sequentially consistent, with @inbox and the queues'
-	                                      counts: a producer publishes, then looks here; the
-	                                      driver sets this, then looks there */
-	atomic_int state;                  /* enum carrier_state; written under executor->lock,
-	                                      see executor->accepting */
+	struct run_queue queue;              /* scopes and roots placed here; anyone may take */
+	_Atomic(struct coroutine *) inbox;   /* woken from elsewhere; newest first */
+	atomic_bool sleeping;                /* Sequentially consistent, with @inbox and the queues'
+	                                        counts: a producer publishes, then looks here; the
+	                                        driver sets this, then looks there */
+	_Atomic(struct dump_request *) dump; /* NULL: none wants to be served; see task_dump.c */
+	atomic_int state;                    /* enum carrier_state; written under executor->lock,
+	                                        see executor->accepting */
 	atomic_uint live;   /* tasks here, new ones too; relaxed, written by the owner */
 	atomic_uint parked; /* of these; relaxed, written by the owner */
 };

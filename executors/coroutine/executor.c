@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "executors/coroutine/driver.h"
+#include "executors/coroutine/task_dump.h"
 
 /* Tasks of heavy classes beside their carriers: of those that compute, one for each carrier. */
 #define BESIDE_MAX 16
@@ -374,6 +375,7 @@ static void coroutine_destroy(struct executor *base)
 	stack_pool_finish(&executor->stacks);
 	pthread_cond_destroy(&executor->stopped);
 	pthread_mutex_destroy(&executor->lock);
+	pthread_mutex_destroy(&executor->dump_lock);
 	free(executor);
 }
 
@@ -397,6 +399,7 @@ static int coroutine_create(const struct executor_options *options, struct execu
 		return error;
 	}
 	executor_init(&executor->base, &coroutine_executor_ops, options);
+	executor->dump_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	executor->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	executor->stopped = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	driver_pool_init(&executor->drivers);
@@ -427,5 +430,6 @@ const struct executor_ops coroutine_executor_ops = {
 	.resize = coroutine_resize,
 	.stats = coroutine_stats,
 	.pinned_events = coroutine_pinned_events,
+	.dump_tasks = coroutine_dump_tasks,
 	.destroy = coroutine_destroy,
 };

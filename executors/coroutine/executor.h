@@ -22,6 +22,8 @@ struct coroutine_executor {
 	                                     Relaxed: who leaves wakes its carrier */
 	_Atomic int64_t heavy_started_ns; /* relaxed; when a new task of a heavy class last was */
 
+	pthread_mutex_t dump_lock; /* held by who takes a picture of the tasks */
+
 	pthread_mutex_t lock;                             /* guards the carriers' states */
 	pthread_cond_t stopped;                           /* a carrier has */
 	struct coroutine_carrier *carriers[CARRIERS_MAX]; /* [0, created) constant once set */

@@ -71,10 +71,12 @@ class Executors:
 
     DEEPEST = 64
 
-    # In which function which variable leads where. That of the monitor is always one; before it has
-    # begun, or where its variables are lost, it takes a driver.
+    # In which function which variable leads where; each may be lost where a thread stands. That of
+    # the monitor is always one; before it has begun it takes a driver.
     PATHS = {
         "monitor_main": [("executor", None, "")],
+        "wait_locked": [("monitor", None, "executor")],
+        "carrier_poll": [("carrier", None, "executor")],
         "coroutine_carrier_drive": [("carrier", None, "executor")],
         "coroutine_main": [
             ("coroutine", None, "carrier executor"),

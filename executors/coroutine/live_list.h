@@ -4,8 +4,8 @@
 #include "executors/coroutine/coroutine.h"
 
 /*
- * The coroutines of a carrier that have started and not ended, the oldest first,
- * with a place up to which somebody has read. On the carrier.
+ * The coroutines of a carrier that have started and not ended, in that order, with
+ * a place up to which somebody has read. On the carrier.
  */
 struct live_list {
 	struct coroutine *first, **last;

@@ -160,14 +160,42 @@ static void look_at(struct monitor *monitor, struct coroutine_carrier *carrier, 
 {
 	uint64_t word = atomic_load_explicit(&carrier->word, memory_order_relaxed);
 	__typeof__(&monitor->seen[0]) seen = &monitor->seen[carrier->id];
+	int64_t since_ns = atomic_load_explicit(&seen->since_ns, memory_order_relaxed);
 
-	if (!(word & WORD_TASK) || word != seen->word) {
-		seen->word = word;
-		seen->since_ns = now_ns;
+	if (!(word & WORD_TASK) ||
+	    word != atomic_load_explicit(&seen->word, memory_order_relaxed)) {
+		atomic_store_explicit(&seen->word, word, memory_order_relaxed);
+		atomic_store_explicit(&seen->since_ns, now_ns, memory_order_relaxed);
 		seen->is_counted = false;
-	} else if (now_ns - seen->since_ns >= monitor->threshold_ns) {
-		hand_over(monitor, carrier, word, seen->since_ns);
+	} else if (now_ns - since_ns >= monitor->threshold_ns) {
+		hand_over(monitor, carrier, word, since_ns);
 	}
+}
+
+/* What it says of the task was written before the word that is found the same at both ends. */
+void monitor_view(struct monitor *monitor, struct coroutine_carrier *carrier,
+                  struct task_dump_carrier *out)
+{
+	uint64_t word = atomic_load_explicit(&carrier->word, memory_order_acquire);
+	__typeof__(&monitor->seen[0]) seen = &monitor->seen[carrier->id];
+	struct coroutine *coroutine = current(carrier);
+	int64_t since_ns;
+	const char *name;
+	const void *id;
+
+	if (!(word & WORD_TASK))
+		return;
+	name = atomic_load_explicit(&coroutine->name, memory_order_relaxed);
+	id = atomic_load_explicit(&coroutine->id, memory_order_relaxed);
+	atomic_thread_fence(memory_order_acquire);
+	if (atomic_load_explicit(&carrier->word, memory_order_relaxed) != word)
+		return;
+	out->task_name = name;
+	out->task = id;
+	since_ns = atomic_load_explicit(&seen->since_ns, memory_order_relaxed);
+	if (atomic_load_explicit(&seen->word, memory_order_relaxed) == word &&
+	    since_ns < out->silent_since_ns)
+		out->silent_since_ns = since_ns;
 }
 
 /* A look every half threshold: what is seen unchanged at three has been kept for a whole one. */

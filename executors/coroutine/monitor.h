@@ -14,8 +14,10 @@
  * After the threshold it gives the carrier to a spare driver, and everything else
  * on the carrier goes on. While all carriers sleep, so does the monitor.
  */
+struct coroutine_carrier;
 struct coroutine_executor;
 struct coroutine;
+struct task_dump_carrier;
 
 enum { PINNED_EVENTS_KEPT = 256 };
 
@@ -32,11 +34,12 @@ struct monitor {
 	                       sleeping: the monitor sets this, then looks there; a driver clears
 	                       that, then looks here */
 
-	/* The monitor's own. */
+	/* Written by the monitor alone. */
 	struct {
-		uint64_t word; /* of the carrier when last looked at */
-		int64_t since_ns;
-		bool is_counted; /* as kept, though nobody could take it over */
+		_Atomic uint64_t word;    /* of the carrier when last looked at; relaxed, for
+		                             monitor_view() */
+		_Atomic int64_t since_ns; /* likewise */
+		bool is_counted;          /* as kept, though nobody could take it over */
 	} seen[EXECUTOR_CARRIERS_MAX];
 
 	pthread_mutex_t events_lock;
@@ -54,6 +57,13 @@ void monitor_stop(struct monitor *monitor);
 
 /** A carrier of the executor has woken. Any thread. */
 void monitor_notice_work(struct monitor *monitor);
+
+/**
+ * Fill in which task keeps @carrier, and since when, as far as can be seen without owning it. By
+ * the time of the answer it may have let it go. Any thread.
+ */
+void monitor_view(struct monitor *monitor, struct coroutine_carrier *carrier,
+                  struct task_dump_carrier *out);
 
 /** @coroutine, which had lost its carrier, is about to rejoin it. On the driver that it leaves. */
 void monitor_notice_rejoin(struct monitor *monitor, const struct coroutine *coroutine);
