@@ -21,6 +21,13 @@ void carrier_call(void (*fn)(struct carrier *carrier, void *arg), void *arg)
 	carrier->ops->call(carrier, task_current(), fn, arg);
 }
 
+void carrier_call_small(void (*fn)(struct carrier *carrier, void *arg), void *arg)
+{
+	struct carrier *carrier = carrier_current();
+
+	carrier->ops->call_small(carrier, task_current(), fn, arg);
+}
+
 struct carrier_service *carrier_service_find(struct carrier *carrier, const void *key)
 {
 	struct carrier_service *service = carrier->services;

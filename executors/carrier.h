@@ -16,7 +16,8 @@
  * client) is used from blocking code without knowing which of them it is on: it
  * keeps its state in a service of the carrier, and what touches that state runs
  * in carrier_call(), in the callbacks below, and nowhere else. All of it runs
- * on a pthread's full-size stack, one at a time per carrier, and must not wait.
+ * one at a time per carrier, on a pthread's full-size stack (but for
+ * carrier_call_small()), and must not wait.
  */
 struct carrier;
 
@@ -58,6 +59,12 @@ struct carrier *carrier_current(void);
  * Task only. May come back on another pthread.
  */
 void carrier_call(void (*fn)(struct carrier *carrier, void *arg), void *arg);
+
+/**
+ * The same, much cheaper, for a short @fn that needs little stack, below 1 KiB: it is the task's
+ * own. No library is to be called there that does not say what it needs.
+ */
+void carrier_call_small(void (*fn)(struct carrier *carrier, void *arg), void *arg);
 
 /** The service with @key on @carrier, or NULL. On the carrier. */
 struct carrier_service *carrier_service_find(struct carrier *carrier, const void *key);

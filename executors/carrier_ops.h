@@ -8,6 +8,8 @@
 struct carrier_ops {
 	void (*call)(struct carrier *carrier, struct task *task,
 	             void (*fn)(struct carrier *carrier, void *arg), void *arg);
+	void (*call_small)(struct carrier *carrier, struct task *task,
+	                   void (*fn)(struct carrier *carrier, void *arg), void *arg);
 	/* @events may carry EPOLLET: see io.c. */
 	int (*watch)(struct carrier *carrier, struct carrier_fd *watch, uint32_t events);
 	/* For io.c: the pthread kind polls an edge-triggered watch only when armed, and disarms it

@@ -83,7 +83,7 @@ int io_open(struct io *io, int fd)
 
 	*io = (struct io){.fd = fd, .carrier = carrier_current()};
 	io->watch = (struct carrier_fd){.fd = fd, .ready = io_ready};
-	carrier_call(io_register, &step);
+	carrier_call_small(io_register, &step);
 	return step.result;
 }
 
@@ -99,12 +99,12 @@ int io_wait(struct io *io, uint32_t events, struct deadline deadline)
 	for (;;) {
 		int error;
 
-		carrier_call(io_begin_wait, &step);
+		carrier_call_small(io_begin_wait, &step);
 		if (step.result)
 			return 0;
 		error = task_park_at(site, deadline);
 		if (error < 0) {
-			carrier_call(io_end_wait, io);
+			carrier_call_small(io_end_wait, io);
 			return error;
 		}
 	}
@@ -113,7 +113,7 @@ int io_wait(struct io *io, uint32_t events, struct deadline deadline)
 void io_close(struct io *io)
 {
 	assert(!io->waiter);
-	carrier_call(io_unregister, io);
+	carrier_call_small(io_unregister, io);
 	(void)close(io->fd); /* Linux closes it whatever it returns */
 	io->fd = -1;
 }

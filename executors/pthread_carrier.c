@@ -304,6 +304,7 @@ static int pthread_carrier_watch(struct carrier *base, struct carrier_fd *watch,
 
 static const struct carrier_ops pthread_carrier_ops = {
 	.call = pthread_carrier_call,
+	.call_small = pthread_carrier_call,
 	.watch = pthread_carrier_watch,
 	.arm = pthread_carrier_arm,
 };

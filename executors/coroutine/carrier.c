@@ -466,6 +466,7 @@ static void carrier_op_arm(struct carrier *base, struct carrier_fd *watch, uint3
 
 static const struct carrier_ops coroutine_carrier_ops = {
 	.call = coroutine_call,
+	.call_small = coroutine_call_small,
 	.watch = carrier_op_watch,
 	.arm = carrier_op_arm,
 };

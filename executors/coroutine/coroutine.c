@@ -169,6 +169,20 @@ void coroutine_call(struct carrier *carrier, struct task *task,
 	coroutine_release(coroutine);
 }
 
+void coroutine_call_small(struct carrier *carrier, struct task *task,
+                          void (*fn)(struct carrier *carrier, void *arg), void *arg)
+{
+	struct coroutine *coroutine = task->seat;
+	struct driver *driver;
+
+	coroutine_claim(coroutine);
+	driver = driver_of(coroutine);
+	driver->on_task = false; /* @fn may do what a driver may, on another stack */
+	fn(carrier, arg);
+	driver->on_task = true;
+	coroutine_release(coroutine);
+}
+
 struct carrier *coroutine_current_carrier(struct task *task)
 {
 	return &((struct coroutine *)task->seat)->carrier->base;

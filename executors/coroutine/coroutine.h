@@ -79,5 +79,7 @@ struct carrier *coroutine_current_carrier(struct task *task);
 /* struct carrier_ops, likewise. */
 void coroutine_call(struct carrier *carrier, struct task *task,
                     void (*fn)(struct carrier *carrier, void *arg), void *arg);
+void coroutine_call_small(struct carrier *carrier, struct task *task,
+                          void (*fn)(struct carrier *carrier, void *arg), void *arg);
 
 #endif

@@ -28,10 +28,11 @@ static int compare_carriers(void *arg)
 
 	(void)arg;
 	for (int i = 0; i < 100; i++) {
-		struct carrier *called = NULL;
+		struct carrier *called = NULL, *called_small = NULL;
 
 		carrier_call(note_carrier, &called);
-		if (called != first || carrier_current() != first)
+		carrier_call_small(note_carrier, &called_small);
+		if (called != first || called_small != first || carrier_current() != first)
 			return -EPROTO;
 		(void)task_park(deadline_in_ns(10000));
 	}
