@@ -19,6 +19,15 @@ void turn_begin(struct coroutine_carrier *carrier)
 	carrier->look_at = 1;
 }
 
+static unsigned next_look(unsigned tasks_run)
+{
+	unsigned step = 3 * tasks_run < LOOK_EVERY ? 3 * tasks_run : LOOK_EVERY;
+
+	if (tasks_run >= TURN_TASKS)
+		return tasks_run + LOOK_EVERY_LATER;
+	return tasks_run + step < TURN_TASKS ? tasks_run + step : TURN_TASKS;
+}
+
 bool turn_look(struct coroutine_carrier *carrier)
 {
 	unsigned tasks_run = carrier->tasks_run;
@@ -30,11 +39,7 @@ bool turn_look(struct coroutine_carrier *carrier)
 		carrier->look_at = 0; /* and so at each further question */
 		return true;
 	}
-	if (tasks_run >= TURN_TASKS)
-		carrier->look_at = tasks_run + LOOK_EVERY_LATER;
-	else
-		carrier->look_at =
-			tasks_run + (3 * tasks_run < LOOK_EVERY ? 3 * tasks_run : LOOK_EVERY);
+	carrier->look_at = next_look(tasks_run);
 	return false;
 }
 
