@@ -23,11 +23,21 @@ const char *http_failure_name(enum http_failure failure)
 	return names[failure];
 }
 
+enum http_failure http_call_pass_on(struct http_client *client, struct http_call *call)
+{
+	struct deadline deadline = call->until;
+
+	call->started_ns = deadline_now_ns();
+	if (call->timeout_ms > 0)
+		deadline = deadline_earlier(
+			deadline,
+			(struct deadline){call->started_ns + (int64_t)call->timeout_ms * 1000000});
+	return client->ops->call(client, call, deadline);
+}
+
 enum http_failure http_call(struct http_client *client, struct http_call *call,
                             struct deadline deadline)
 {
-	int64_t started_ns = deadline_now_ns();
-
 	assert(client && client->ops);
 	assert(call->url && call->max_reply_bytes > 0);
 	assert(call->body || call->body_len == 0);
@@ -38,8 +48,9 @@ enum http_failure http_call(struct http_client *client, struct http_call *call,
 	call->status = 0;
 	call->reply_len = 0;
 
-	call->failure = client->ops->call(client, call, deadline);
-	call->elapsed_ns = deadline_now_ns() - started_ns;
+	call->until = deadline;
+	call->failure = http_call_pass_on(client, call);
+	call->elapsed_ns = deadline_now_ns() - call->started_ns;
 	if (call->failure != HTTP_OK) {
 		http_call_finish(call);
 		call->status = 0;

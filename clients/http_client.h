@@ -41,6 +41,8 @@ struct http_call {
 	size_t body_len;
 	size_t max_reply_bytes; /* a longer reply fails with HTTP_TOO_LARGE; never 0 */
 	bool count_only;        /* count reply_len and leave reply NULL */
+	unsigned timeout_ms; /* from when the call starts, after any wait for leave to (upstream.h);
+	                        0: the deadline alone holds */
 
 	/* Outcome. */
 	enum http_failure failure;
@@ -49,6 +51,10 @@ struct http_call {
 	char *reply;        /* NUL-terminated; freed by http_call_finish(). NULL if failed */
 	size_t reply_len;   /* bytes, NUL excluded */
 	int64_t elapsed_ns; /* from start to the last byte, or to the failure */
+
+	/* For clients/ alone. */
+	struct deadline until; /* what http_call() was given */
+	int64_t started_ns;    /* when the call started */
 };
 
 struct http_client {
@@ -57,6 +63,7 @@ struct http_client {
 
 struct http_client_ops {
 	const char *name;
+	/* @deadline has the call's timeout in it. */
 	enum http_failure (*call)(struct http_client *client, struct http_call *call,
 	                          struct deadline deadline);
 	void (*destroy)(struct http_client *client);
@@ -73,6 +80,10 @@ struct http_client_ops {
  */
 enum http_failure http_call(struct http_client *client, struct http_call *call,
                             struct deadline deadline);
+
+/** For a client that passes calls on to another one: start @call there now, whatever time has
+ * passed since http_call(). Returns what the other's ops->call() does. */
+enum http_failure http_call_pass_on(struct http_client *client, struct http_call *call);
 
 /** Free what the outcome owns. Fine on a zeroed call, and twice. */
 void http_call_finish(struct http_call *call);

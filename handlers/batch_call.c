@@ -23,11 +23,11 @@ void batch_call_make(const struct batch_call *call, struct batch_child *child)
 		.url = call->url,
 		.max_reply_bytes = call->max_reply_bytes,
 		.count_only = true,
+		.timeout_ms = call->timeout_ms,
 	};
-	struct deadline timeout = deadline_in_ms(call->timeout_ms);
 
 	batch_enter(child->batch);
-	(void)http_call(call->client, &made, deadline_earlier(timeout, task_deadline()));
+	(void)http_call(call->client, &made, task_deadline());
 	batch_leave(child->batch);
 	record(child, &made);
 	http_call_finish(&made);

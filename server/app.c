@@ -8,6 +8,7 @@
 
 #include "clients/blocking_client.h"
 #include "clients/curl_client.h"
+#include "clients/upstream.h"
 #include "handlers/cpu.h"
 #include "handlers/fanout.h"
 #include "handlers/overflow.h"
@@ -117,18 +118,34 @@ static int create_metered_client(struct http_client *inner, const char *upstream
 	return error;
 }
 
+/* Put the limits before *@client, if there are any. */
+static int limit_client(const struct config *config, struct http_client **client)
+{
+	struct upstream_limits limits = {
+		.permits = config->upstream_permits,
+		.permit_wait_ms = config->permit_wait_ms,
+		.per_second = config->upstream_rate,
+	};
+
+	if (limits.permits == 0 && limits.per_second == 0)
+		return 0;
+	return upstream_client_create(*client, &limits, client);
+}
+
 static int start_client(struct app *app)
 {
 	struct curl_client_options options = {.connect_timeout_ms =
 	                                              app->config->connect_timeout_ms};
-	struct http_client *curl;
-	int error = curl_client_create(&options, &curl);
+	struct http_client *client;
+	int error = curl_client_create(&options, &client);
 
 	if (error != 0)
 		return error;
-	error = create_metered_client(curl, app->upstream, &app->client);
+	error = limit_client(app->config, &client);
+	if (error == 0)
+		error = create_metered_client(client, app->upstream, &app->client);
 	if (error != 0)
-		http_client_destroy(curl);
+		http_client_destroy(client);
 	return error;
 }
 

@@ -63,6 +63,9 @@ struct config {
 	const char *client;   /* "auto" or "curl" */
 	unsigned call_timeout_ms;
 	unsigned connect_timeout_ms;
+	unsigned upstream_permits; /* 0: any number */
+	unsigned permit_wait_ms;
+	unsigned upstream_rate; /* calls a second; 0: any number */
 	unsigned deadline_ms;
 	unsigned max_n;
 	size_t max_reply_bytes;             /* of one call */

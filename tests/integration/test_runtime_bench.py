@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 PROGRAM = os.environ["RUNTIME_BENCH"]
-PRIMITIVES = ["bare_switch_ns", "switch_ns", "spawn_join_ns", "spawn_join_one_ns", "park_wake_ns",
+PRIMITIVES = ["bare_switch_ns", "switch_ns", "switch_other_code_ns", "spawn_join_ns", "spawn_join_one_ns", "park_wake_ns",
               "cross_carrier_wake_ns", "mutex_ns", "mutex_contended_ns", "channel_ns",
               "channel_unbuffered_ns"]
 PARKED = [f"parked.{count}.{what}_bytes_per_task"

@@ -1,0 +1,221 @@
+#include "clients/upstream.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "clients/url_host.h"
+#include "executors/semaphore.h"
+#include "executors/task.h"
+
+enum { BUCKETS = 256 };
+
+#define SECOND_NS INT64_C(1000000000)
+
+/* Kept until the client ends. */
+struct upstream {
+	struct upstream *next; /* in its bucket; the table's lock */
+	struct task_semaphore permits;
+	pthread_mutex_t lock; /* guards @start_ns; held for moments */
+	int64_t start_ns;     /* when the next call may start */
+	uint16_t port;        /* constant, as are those below */
+	size_t name_len;
+	char name[]; /* not terminated */
+};
+
+struct upstream_client {
+	struct http_client client;     /* first */
+	struct http_client_ops ops;    /* with the name of the inner one, which users see */
+	struct http_client *inner;     /* owned */
+	struct upstream_limits limits; /* constant */
+
+	pthread_mutex_t lock; /* guards the table */
+	struct upstream *buckets[BUCKETS];
+	unsigned count;
+};
+
+/* ------ the table */
+
+/* FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv/ */
+static unsigned bucket_of(const struct url_host *host)
+{
+	uint32_t hash = 2166136261u ^ host->port;
+
+	for (size_t i = 0; i < host->name_len; i++)
+		hash = (hash ^ (host->name[i] | 0x20)) * 16777619u; /* names are ASCII */
+	return hash % BUCKETS;
+}
+
+static bool is_of(const struct upstream *upstream, const struct url_host *host)
+{
+	return upstream->port == host->port && upstream->name_len == host->name_len &&
+	       strncasecmp(upstream->name, host->name, host->name_len) == 0;
+}
+
+static struct upstream *add_locked(struct upstream_client *self, const struct url_host *host,
+                                   unsigned bucket)
+{
+	struct upstream *upstream = malloc(sizeof(*upstream) + host->name_len);
+
+	if (!upstream)
+		return NULL;
+	*upstream = (struct upstream){
+		.next = self->buckets[bucket],
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.port = host->port,
+		.name_len = host->name_len,
+	};
+	memcpy(upstream->name, host->name, host->name_len);
+	task_semaphore_init(&upstream->permits, self->limits.permits);
+	self->buckets[bucket] = upstream;
+	self->count++;
+	return upstream;
+}
+
+static struct upstream *find(struct upstream_client *self, const struct url_host *host)
+{
+	unsigned bucket = bucket_of(host);
+	struct upstream *upstream;
+
+	pthread_mutex_lock(&self->lock);
+	for (upstream = self->buckets[bucket]; upstream && !is_of(upstream, host);)
+		upstream = upstream->next;
+	if (!upstream && self->count < UPSTREAMS_MAX)
+		upstream = add_locked(self, host, bucket);
+	/* There are too many: it shares with one that is there. */
+	for (unsigned i = 0; !upstream && i < BUCKETS; i++)
+		upstream = self->buckets[(bucket + i) % BUCKETS];
+	pthread_mutex_unlock(&self->lock);
+	return upstream;
+}
+
+/* ------ a call */
+
+/* When a call may start that asks now. If that is after @until its place is left to others. */
+static int64_t take_start(struct upstream *upstream, unsigned per_second, struct deadline until)
+{
+	int64_t now_ns = deadline_now_ns(), start_ns;
+
+	pthread_mutex_lock(&upstream->lock);
+	start_ns = upstream->start_ns > now_ns ? upstream->start_ns : now_ns;
+	if (start_ns <= until.ns)
+		upstream->start_ns = start_ns + SECOND_NS / per_second;
+	pthread_mutex_unlock(&upstream->lock);
+	return start_ns;
+}
+
+static enum http_failure fail_wait(struct http_call *call, int error)
+{
+	enum cancel_reason reason = task_cancel_reason();
+
+	call->reason = error == -ECANCELED ? cancel_reason_name(reason)
+	                                   : "the deadline passed before the call could start";
+	return error == -ECANCELED && reason != CANCEL_DEADLINE ? HTTP_CANCELED : HTTP_TIMEOUT;
+}
+
+/* Without a wait that could not end well. */
+static enum http_failure wait_for_start(struct upstream_client *self, struct upstream *upstream,
+                                        struct http_call *call)
+{
+	int64_t start_ns;
+	int error;
+
+	if (self->limits.per_second == 0)
+		return HTTP_OK;
+	start_ns = take_start(upstream, self->limits.per_second, call->until);
+	if (start_ns > call->until.ns)
+		return fail_wait(call, -ETIMEDOUT);
+	error = task_sleep_until((struct deadline){start_ns});
+	return error < 0 ? fail_wait(call, error) : HTTP_OK;
+}
+
+static enum http_failure wait_for_permit(struct upstream_client *self, struct upstream *upstream,
+                                         struct http_call *call)
+{
+	struct deadline patience = deadline_in_ms(self->limits.permit_wait_ms);
+	int error;
+
+	if (self->limits.permits == 0)
+		return HTTP_OK;
+	error = task_semaphore_acquire(&upstream->permits, deadline_earlier(patience, call->until));
+	if (error == -ETIMEDOUT && patience.ns <= call->until.ns) {
+		call->reason = "no permit for a call to this upstream";
+		return HTTP_NO_PERMIT;
+	}
+	return error < 0 ? fail_wait(call, error) : HTTP_OK;
+}
+
+static void give_back_permit(struct upstream_client *self, struct upstream *upstream)
+{
+	if (self->limits.permits > 0)
+		task_semaphore_release(&upstream->permits);
+}
+
+static enum http_failure upstream_client_call(struct http_client *client, struct http_call *call,
+                                              struct deadline deadline)
+{
+	struct upstream_client *self = (struct upstream_client *)client;
+	struct upstream *upstream;
+	struct url_host host;
+	enum http_failure failure;
+
+	if (url_host_find(call->url, &host) < 0)
+		return http_call_pass_on(self->inner, call); /* which says what is wrong with it */
+	(void)deadline;                                      /* the call has not begun */
+	upstream = find(self, &host);
+	if (!upstream) {
+		call->reason = "out of memory";
+		return HTTP_FD_LIMIT;
+	}
+	failure = wait_for_permit(self, upstream, call);
+	if (failure != HTTP_OK)
+		return failure;
+	/* With the permit, so that calls which got one late do not start all at once. */
+	failure = wait_for_start(self, upstream, call);
+	if (failure == HTTP_OK)
+		failure = http_call_pass_on(self->inner, call);
+	give_back_permit(self, upstream);
+	return failure;
+}
+
+static void upstream_client_destroy(struct http_client *client)
+{
+	struct upstream_client *self = (struct upstream_client *)client;
+
+	http_client_destroy(self->inner);
+	for (unsigned i = 0; i < BUCKETS; i++) {
+		struct upstream *upstream;
+
+		while ((upstream = self->buckets[i])) {
+			self->buckets[i] = upstream->next;
+			task_semaphore_finish(&upstream->permits);
+			pthread_mutex_destroy(&upstream->lock);
+			free(upstream);
+		}
+	}
+	pthread_mutex_destroy(&self->lock);
+	free(self);
+}
+
+int upstream_client_create(struct http_client *inner, const struct upstream_limits *limits,
+                           struct http_client **out)
+{
+	struct upstream_client *self = calloc(1, sizeof(*self));
+
+	if (!self)
+		return -ENOMEM;
+	self->ops = (struct http_client_ops){
+		.name = inner->ops->name,
+		.call = upstream_client_call,
+		.destroy = upstream_client_destroy,
+	};
+	self->client.ops = &self->ops;
+	self->inner = inner;
+	self->limits = *limits;
+	pthread_mutex_init(&self->lock, NULL);
+	*out = &self->client;
+	return 0;
+}

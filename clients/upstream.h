@@ -1,0 +1,31 @@
+#ifndef CLIENTS_UPSTREAM_H
+#define CLIENTS_UPSTREAM_H
+
+#include "clients/http_client.h"
+
+/*
+ * Limits for each upstream, that is, for each host and port: how many calls may be
+ * in flight there, and how many may start in a second. A client that passes calls
+ * on to another one as these allow.
+ *
+ * Calls beyond the permits wait for one in the order in which they come, for a while; then they
+ * fail with HTTP_NO_PERMIT, without having reached the upstream. Calls beyond the rate are spaced
+ * out evenly. A call's own timeout begins after both.
+ */
+struct upstream_limits {
+	unsigned permits;        /* calls in flight to one upstream; 0: any number */
+	unsigned permit_wait_ms; /* how long a call waits for a permit */
+	unsigned per_second;     /* calls started; 0: any number */
+};
+
+/** Upstreams that are told apart; calls to further ones share the limits of those. */
+enum { UPSTREAMS_MAX = 1024 };
+
+/**
+ * On success @inner is owned by *@out, which is the caller's for http_client_destroy().
+ * Returns 0 or -ENOMEM.
+ */
+int upstream_client_create(struct http_client *inner, const struct upstream_limits *limits,
+                           struct http_client **out);
+
+#endif
