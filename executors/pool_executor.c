@@ -107,7 +107,7 @@ static void *pool_thread_main(void *arg)
 	(void)pthread_setname_np(pthread_self(), "fanoutd-pool");
 	pthread_carrier_init(&carrier, &pool->seats);
 	do {
-		while (run_queue_take(&pool->queue, &task, 1, NULL) > 0) {
+		while (run_queue_take(&pool->queue, &task, 1, 1, NULL) > 0) {
 			if (atomic_load(&pool->queue.tickets) > 0)
 				wake_one(pool);
 			run_task(pool, &carrier, task);

@@ -84,11 +84,14 @@ void run_queue_remove(struct run_queue *queue, struct ticket *ticket)
 
 /* The scope cannot close meanwhile: its join takes the ticket out first, under our lock. */
 static unsigned take_children_locked(struct run_queue *queue, struct scope *scope,
-                                     struct task **tasks, unsigned max)
+                                     struct task **tasks, unsigned max, unsigned takers)
 {
-	unsigned count = 0;
+	unsigned count = 0, unstarted;
 
 	pthread_mutex_lock(&scope->cancel.lock);
+	unstarted = scope->remaining - scope->running;
+	if (unstarted > 1 && unstarted < max * takers)
+		max = (unstarted + takers - 1) / takers;
 	while (count < max && (tasks[count] = scope_take_locked(scope)))
 		count++;
 	if (scope_has_startable_locked(scope)) {
@@ -137,7 +140,7 @@ bool run_queue_allows(struct run_queue *queue, const struct run_filter *filter)
 	return allows;
 }
 
-unsigned run_queue_take(struct run_queue *queue, struct task **tasks, unsigned max,
+unsigned run_queue_take(struct run_queue *queue, struct task **tasks, unsigned max, unsigned takers,
                         const struct run_filter *filter)
 {
 	struct ticket *ticket, *next;
@@ -151,7 +154,8 @@ unsigned run_queue_take(struct run_queue *queue, struct task **tasks, unsigned m
 		if (allowed == 0)
 			continue;
 		if (ticket->of_scope) {
-			count = take_children_locked(queue, ticket_scope(ticket), tasks, allowed);
+			count = take_children_locked(queue, ticket_scope(ticket), tasks, allowed,
+			                             takers);
 		} else {
 			drop_locked(queue, ticket);
 			queue->roots--;

@@ -43,10 +43,11 @@ struct run_filter {
 
 /**
  * Take up to @max tasks to start from the ticket whose turn it is, passing over
- * those that @filter (NULL: none) does not allow. They count as running from now on.
+ * those that @filter (NULL: none) does not allow; of a scope no more than the share of one of
+ * @takers, who may come for the others. They count as running from now on.
  * Any thread. Returns how many; 0 when there is nothing.
  */
-unsigned run_queue_take(struct run_queue *queue, struct task **tasks, unsigned max,
+unsigned run_queue_take(struct run_queue *queue, struct task **tasks, unsigned max, unsigned takers,
                         const struct run_filter *filter);
 
 /** Whether there is a ticket that @filter allows to take from. Any thread. */

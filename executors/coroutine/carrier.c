@@ -209,7 +209,8 @@ static bool carrier_take_new(struct coroutine_carrier *carrier, bool steal)
 	/* With others in the queue it is one at a time, for the sake of fairness. */
 	if (count == 0 && queued)
 		count = run_queue_take(&carrier->queue, carrier->new_tasks,
-		                       queued == 1 ? carrier->batch : 1, filter);
+		                       queued == 1 ? carrier->batch : 1,
+		                       atomic_load(&executor->accepting), filter);
 	if (count == 0 && steal)
 		count = coroutine_executor_steal(executor, carrier, carrier->new_tasks,
 		                                 carrier->batch, false);

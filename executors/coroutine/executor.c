@@ -61,7 +61,7 @@ unsigned coroutine_executor_steal(struct coroutine_executor *executor,
                                   unsigned max, bool only_retired)
 {
 	const struct run_filter *filter = coroutine_executor_filter(executor);
-	unsigned count = created(executor);
+	unsigned count = created(executor), takers = atomic_load(&executor->accepting);
 
 	for (unsigned i = 1; i < count; i++) {
 		struct coroutine_carrier *victim = executor->carriers[(carrier->id + i) % count];
@@ -69,7 +69,7 @@ unsigned coroutine_executor_steal(struct coroutine_executor *executor,
 
 		if (!tickets(victim) || (only_retired && state(victim) == CARRIER_ACCEPTING))
 			continue;
-		got = run_queue_take(&victim->queue, tasks, max, filter);
+		got = run_queue_take(&victim->queue, tasks, max, takers, filter);
 		if (got == 0)
 			continue;
 		if (tickets(victim)) /* enough for one more thief */

@@ -35,8 +35,10 @@ static void fill(struct filled_scope *filled, unsigned max_parallel)
 {
 	struct scope *scope = &filled->scope;
 
-	*filled = (struct filled_scope){
-		.scope = {.max_parallel = max_parallel, .offered = true, .ticket.of_scope = true}};
+	*filled = (struct filled_scope){.scope = {.max_parallel = max_parallel,
+	                                          .remaining = CHILDREN,
+	                                          .offered = true,
+	                                          .ticket.of_scope = true}};
 	cancel_init(&scope->cancel, NULL);
 	scope->last = &scope->first;
 	for (int i = 0; i < CHILDREN; i++) {
@@ -58,7 +60,7 @@ static struct task *take(void)
 {
 	struct task *task = NULL;
 
-	return run_queue_take(&queue, &task, 1, NULL) ? task : NULL;
+	return run_queue_take(&queue, &task, 1, 1, NULL) ? task : NULL;
 }
 
 static void an_empty_queue_gives_nothing(void **state)
@@ -131,14 +133,33 @@ static void several_are_taken_from_one_ticket(void **state)
 	fill(&b, UINT_MAX);
 	run_queue_push(&queue, &a.scope.ticket);
 	run_queue_push(&queue, &b.scope.ticket);
-	assert_int_equal(run_queue_take(&queue, tasks, 3, NULL), 3);
+	assert_int_equal(run_queue_take(&queue, tasks, 3, 1, NULL), 3);
 	assert_ptr_equal(tasks[2], &a.children[2]);
-	assert_int_equal(run_queue_take(&queue, tasks, CHILDREN + 1, NULL), CHILDREN);
+	assert_int_equal(run_queue_take(&queue, tasks, CHILDREN + 1, 1, NULL), CHILDREN);
 	assert_ptr_equal(tasks[0], &b.children[0]);
-	assert_int_equal(run_queue_take(&queue, tasks, CHILDREN + 1, NULL), CHILDREN - 3);
+	assert_int_equal(run_queue_take(&queue, tasks, CHILDREN + 1, 1, NULL), CHILDREN - 3);
 	assert_ptr_equal(tasks[0], &a.children[3]);
 	empty(&a);
 	empty(&b);
+}
+
+static void of_a_scope_each_taker_gets_its_share(void **state)
+{
+	struct filled_scope a;
+	struct task *tasks[CHILDREN];
+	unsigned left = CHILDREN;
+
+	(void)state;
+	fill(&a, UINT_MAX);
+	run_queue_push(&queue, &a.scope.ticket);
+	while (left > 0) {
+		unsigned share = (left + 2) / 3;
+
+		assert_int_equal(run_queue_take(&queue, tasks, CHILDREN, 3, NULL), share);
+		left -= share;
+	}
+	assert_int_equal(queue.tickets, 0);
+	empty(&a);
 }
 
 static void a_scope_at_its_limit_loses_its_ticket(void **state)
@@ -197,6 +218,7 @@ int main(void)
 		WITH_QUEUE(roots_beyond_the_limit_are_refused),
 		WITH_QUEUE(scopes_take_turns),
 		WITH_QUEUE(several_are_taken_from_one_ticket),
+		WITH_QUEUE(of_a_scope_each_taker_gets_its_share),
 		WITH_QUEUE(a_scope_at_its_limit_loses_its_ticket),
 		WITH_QUEUE(a_cancelled_scope_gives_nothing),
 		WITH_QUEUE(a_removed_ticket_is_not_served),
