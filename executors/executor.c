@@ -119,6 +119,11 @@ unsigned executor_pinned_events(struct executor *executor, uint64_t *next, struc
 	                                    : 0;
 }
 
+bool executor_pinned_stack(struct executor *executor, uint64_t number, struct stack_snapshot *out)
+{
+	return executor->ops->pinned_stack && executor->ops->pinned_stack(executor, number, out);
+}
+
 const char *pinned_kind_name(enum pinned_kind kind)
 {
 	static const char *const names[] = {

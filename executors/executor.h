@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "executors/stack_snapshot.h"
 #include "executors/task.h"
 
 /*
@@ -137,6 +138,13 @@ int executor_resize(struct executor *executor, unsigned carriers);
  */
 unsigned executor_pinned_events(struct executor *executor, uint64_t *next, struct pinned_event *out,
                                 unsigned max);
+
+/**
+ * Copy what the stack of pinned event @number held soon after the carrier had been kept for the
+ * threshold. Any thread. False: the event is not kept any more, or its stack could not be read, or
+ * not yet: that of a task that computes comes when its thread next gets a CPU.
+ */
+bool executor_pinned_stack(struct executor *executor, uint64_t number, struct stack_snapshot *out);
 
 /** Static text: "cpu", "syscall", "lock". */
 const char *pinned_kind_name(enum pinned_kind kind);

@@ -65,6 +65,8 @@ struct executor_ops {
 	/* NULL if nothing can be pinned. */
 	unsigned (*pinned_events)(struct executor *executor, uint64_t *next,
 	                          struct pinned_event *out, unsigned max);
+	bool (*pinned_stack)(struct executor *executor, uint64_t number,
+	                     struct stack_snapshot *out);
 
 	/* Add queued, threads and carriers; the rest is filled in. */
 	void (*stats)(struct executor *executor, struct executor_stats *out);

@@ -2,7 +2,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+
+#include "server/stack_trace.h"
 
 enum { EVENTS_MAX = 256 }; /* as many as an executor keeps */
 
@@ -31,63 +34,109 @@ static void print_time(int64_t moment_ns, char text[TIME_BYTES])
 		text[0] = '\0';
 }
 
+/* What one answer needs beside the answer. */
+struct work {
+	struct stack_tracer *tracer; /* NULL: there is none, so no stack has names */
+	struct stack_snapshot snapshot;
+	struct pinned_event events[EVENTS_MAX];
+};
+
 /* NULL: no memory, as everywhere below. */
-static json_t *event_json(const struct pinned_event *event, const char *executor)
+static json_t *frame_json(const struct stack_frame *frame)
+{
+	json_t *json = json_pack("{s:s%}", "function", frame->function, strlen(frame->function));
+
+	if (frame->file[0] != '\0' &&
+	    (json_object_set_new(json, "file", json_string_nocheck(frame->file)) != 0 ||
+	     json_object_set_new(json, "line", json_integer(frame->line)) != 0)) {
+		json_decref(json);
+		return NULL;
+	}
+	return json;
+}
+
+static json_t *stack_json(struct work *work, struct executor *executor, uint64_t number)
+{
+	struct stack_frame frames[STACK_FRAMES_MAX];
+	json_t *list = json_array();
+	unsigned count = 0;
+
+	if (work->tracer != NULL && executor_pinned_stack(executor, number, &work->snapshot))
+		count = stack_tracer_read(work->tracer, &work->snapshot, frames);
+	for (unsigned i = 0; i < count; i++) {
+		if (json_array_append_new(list, frame_json(&frames[i])) != 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+static json_t *event_json(struct work *work, struct executor *executor,
+                          const struct pinned_event *event)
 {
 	char time[TIME_BYTES];
 	int64_t tenths_ms = event->duration_ns / 100000;
 	json_t *duration = tenths_ms == 0 ? json_null() : json_real((double)tenths_ms / 10);
 
 	print_time(event->since.ns, time);
-	return json_pack("{s:s, s:s, s:o, s:s?, s:i, s:b, s:s}", "time", time, "kind",
+	return json_pack("{s:s, s:s, s:o, s:s?, s:i, s:b, s:s, s:o}", "time", time, "kind",
 	                 pinned_kind_name(event->kind), "duration_ms", duration, "task",
 	                 event->task_name, "carrier", (int)event->carrier, "handed_over",
-	                 event->is_handed_over, "executor", executor);
+	                 event->is_handed_over, "executor", executor_name(executor), "stack",
+	                 stack_json(work, executor, event->number));
 }
 
 /* Append what @executor keeps, newest first. Returns how many events it has had; -ENOMEM. */
-static int64_t append_events(json_t *list, struct executor *executor)
+static int64_t append_events(json_t *list, struct work *work, struct executor *executor)
 {
-	struct pinned_event *events = calloc(EVENTS_MAX, sizeof(*events));
 	uint64_t next = 0;
-	int error = 0;
+	unsigned count = executor_pinned_events(executor, &next, work->events, EVENTS_MAX);
 
-	if (events == NULL)
-		return -ENOMEM;
-	unsigned count = executor_pinned_events(executor, &next, events, EVENTS_MAX);
+	while (count > 0)
+		if (json_array_append_new(list,
+		                          event_json(work, executor, &work->events[--count])) != 0)
+			return -ENOMEM;
+	return (int64_t)next;
+}
 
-	while (count > 0 && error == 0)
-		error = json_array_append_new(
-			list, event_json(&events[--count], executor_name(executor)));
-	free(events);
-	return error == 0 ? (int64_t)next : -ENOMEM;
+static json_t *report(const struct executor_set *set, struct work *work)
+{
+	json_t *list = json_array();
+	int64_t total = 0;
+
+	for (size_t i = 0; i < set->count; i++) {
+		int64_t events = append_events(list, work, set->executors[i]);
+
+		if (events < 0) {
+			json_decref(list);
+			return NULL;
+		}
+		total += events;
+	}
+	return json_pack("{s:i, s:I, s:o}", "kept", (int)json_array_size(list), "total",
+	                 (json_int_t)total, "events", list);
 }
 
 static void serve(struct handler *handler, const struct request *request, struct response *response)
 {
 	const struct executor_set *set = ((struct pinned_page *)handler)->executors;
+	struct work *work;
 	struct query_error error;
-	int64_t total = 0;
 
 	if (query_read(request->query, NULL, 0, &error) != 0) {
 		response_bad_query(response, &error);
 		return;
 	}
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < set->count; i++) {
-		int64_t events = append_events(list, set->executors[i]);
-
-		if (events < 0) {
-			json_decref(list);
-			response_json(response, 200, NULL);
-			return;
-		}
-		total += events;
-	}
-	response_json(response, 200,
-	              json_pack("{s:i, s:I, s:o}", "kept", (int)json_array_size(list), "total",
-	                        (json_int_t)total, "events", list));
+	work = calloc(1, sizeof(*work));
+	if (work == NULL)
+		return; /* a 500 */
+	/* Anew for each answer: libraries may have been loaded since the last. */
+	if (stack_tracer_open(&work->tracer) != 0)
+		work->tracer = NULL;
+	response_json(response, 200, report(set, work));
+	stack_tracer_close(work->tracer);
+	free(work);
 }
 
 static void destroy(struct handler *handler)

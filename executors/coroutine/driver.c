@@ -7,6 +7,7 @@
 
 #include "executors/coroutine/carrier.h"
 #include "executors/coroutine/overflow.h"
+#include "executors/coroutine/stack_signal.h"
 #include "executors/deadline.h"
 #include "executors/executor_ops.h"
 #include "executors/thread_start.h"
@@ -145,6 +146,7 @@ static void *driver_main(void *arg)
 	fiber_adopt_thread(&driver->native);
 	signal_stack = overflow_catch_start();
 	self = driver;
+	stack_signal_start();
 	for (;;) {
 		struct work work = wait_for_work(driver);
 

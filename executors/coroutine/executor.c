@@ -346,7 +346,7 @@ static void coroutine_stats(struct executor *base, struct executor_stats *out)
 	}
 	out->drivers = driver_pool_count(&executor->drivers);
 	out->threads = out->drivers + 1; /* the monitor */
-	monitor_counts(&executor->monitor, out->pinned);
+	pinned_events_counts(&executor->monitor.events, out->pinned);
 	out->running = started > out->parked ? started - out->parked : 0;
 	stack_pool_stats(&executor->stacks, out);
 }
@@ -354,7 +354,13 @@ static void coroutine_stats(struct executor *base, struct executor_stats *out)
 static unsigned coroutine_pinned_events(struct executor *base, uint64_t *next,
                                         struct pinned_event *out, unsigned max)
 {
-	return monitor_events(&of_base(base)->monitor, next, out, max);
+	return pinned_events_read(&of_base(base)->monitor.events, next, out, max);
+}
+
+static bool coroutine_pinned_stack(struct executor *base, uint64_t number,
+                                   struct stack_snapshot *out)
+{
+	return pinned_events_read_stack(&of_base(base)->monitor.events, number, out);
 }
 
 static void coroutine_destroy(struct executor *base)
@@ -430,6 +436,7 @@ const struct executor_ops coroutine_executor_ops = {
 	.resize = coroutine_resize,
 	.stats = coroutine_stats,
 	.pinned_events = coroutine_pinned_events,
+	.pinned_stack = coroutine_pinned_stack,
 	.dump_tasks = coroutine_dump_tasks,
 	.destroy = coroutine_destroy,
 };

@@ -1,17 +1,12 @@
 #include "executors/coroutine/monitor.h"
 
-#include <assert.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "executors/coroutine/carrier.h"
 #include "executors/coroutine/driver.h"
 #include "executors/coroutine/executor.h"
+#include "executors/coroutine/stack_signal.h"
+#include "executors/coroutine/thread_place.h"
 #include "executors/thread_start.h"
 
 /*
@@ -27,8 +22,9 @@
  * compare-and-swap fails: s never comes back. So the task cannot end before it
  * has rejoined, and a coroutine that was found in carrier->current stays there.
  *
- * Events are written under events_lock from before step 3 on, and the rejoin takes
- * that lock: it finds the event, and the driver it leaves stays while it is looked at.
+ * Events are written under their lock from before step 3 on, and the rejoin takes
+ * that lock: it finds the event, and the driver it leaves, and the stack, stay while they
+ * are looked at. The spare has the carrier by then: it does not wait for that.
  */
 
 static bool all_asleep(struct coroutine_executor *executor)
@@ -45,81 +41,64 @@ static bool all_asleep(struct coroutine_executor *executor)
 	return true;
 }
 
-/* What the kernel says the thread is at: computing, waiting for a lock, or in another system call.
- * Reading it has no effect on the thread. */
-static enum pinned_kind thread_kind(int tid)
-{
-	char path[64], text[64];
-	ssize_t length = -1;
-	int fd, written = snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
-
-	if (written < 0 || (size_t)written >= sizeof(path))
-		return PINNED_CPU;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		length = read(fd, text, sizeof(text) - 1);
-		(void)close(fd);
-	}
-	if (length <= 0 || text[0] < '0' || text[0] > '9')
-		return PINNED_CPU; /* "running", or there is no such file */
-	text[length] = '\0';
-	return strtol(text, NULL, 10) == SYS_futex ? PINNED_LOCK : PINNED_SYSCALL;
-}
-
 static struct coroutine *current(struct coroutine_carrier *carrier)
 {
 	return atomic_load_explicit(&carrier->current, memory_order_relaxed);
 }
 
-static void add_event_locked(struct monitor *monitor, struct coroutine_carrier *carrier,
-                             int64_t since_ns, bool is_handed_over)
-{
-	struct driver *driver = atomic_load_explicit(&carrier->driver, memory_order_relaxed);
-	struct pinned_event *event = &monitor->events[monitor->event_count % PINNED_EVENTS_KEPT];
-	const char *name = NULL;
+/* What keeps a carrier: read once, while its word says so. */
+struct keeper {
+	struct coroutine *coroutine;
+	struct driver *driver;
+	uint64_t word; /* the carrier's, since the task was switched to */
+};
 
-	if (is_handed_over)
-		name = current(carrier)->task->name;
-	*event = (struct pinned_event){
-		.number = monitor->event_count++,
-		.since = {since_ns},
-		.kind = thread_kind(driver->tid),
-		.task_name = name,
-		.carrier = carrier->id,
-		.is_handed_over = is_handed_over,
-		.coroutine = is_handed_over ? current(carrier) : NULL,
-	};
-	monitor->pinned[event->kind]++;
-}
-
-static void mark_class(struct monitor *monitor, struct coroutine_carrier *carrier)
+static void mark_class(struct monitor *monitor, const struct task *task, enum pinned_kind kind)
 {
-	struct task_class *task_class =
-		task_class_add(&monitor->executor->classes, current(carrier)->task);
-	struct driver *driver = atomic_load_explicit(&carrier->driver, memory_order_relaxed);
+	struct task_class *task_class = task_class_add(&monitor->executor->classes, task);
 
 	if (!task_class)
 		return;
-	atomic_store_explicit(&task_class->computes, thread_kind(driver->tid) == PINNED_CPU,
-	                      memory_order_relaxed);
+	atomic_store_explicit(&task_class->computes, kind == PINNED_CPU, memory_order_relaxed);
 	task_class_note(task_class, true);
+}
+
+/* The stack of a thread that sleeps can be read; but it may wake at any moment. */
+static bool copy_stack(struct stack_snapshot *snapshot, const struct keeper *keeper,
+                       size_t stack_bytes, const struct thread_place *place)
+{
+	struct stack_registers at = {.pc = place->pc, .sp = place->sp};
+	uintptr_t end = (uintptr_t)keeper->coroutine;
+	struct thread_place now;
+
+	if (at.sp >= end || end - at.sp > stack_bytes)
+		return false;
+	stack_snapshot_take(snapshot, &at, end);
+	thread_place_read(keeper->driver->tid, &now);
+	return thread_place_is_same(place, &now);
+}
+
+/* Under the lock of the events, which keeps a task that has lost its carrier on its thread. */
+static void take_stack_locked(struct monitor *monitor, uint64_t number, const struct keeper *keeper,
+                              const struct thread_place *place)
+{
+	size_t stack_bytes = monitor->executor->stacks.slot_bytes;
+	struct pinned_stack *stack;
+
+	if (!pinned_events_want_stack_locked(&monitor->events, number, keeper->coroutine,
+	                                     keeper->word))
+		return;
+	if (place->is_running && stack_signal_send(keeper->driver->tid, number))
+		return;
+	stack = pinned_events_begin_stack(&monitor->events, number);
+	if (stack)
+		pinned_events_end_stack(stack,
+		                        copy_stack(&stack->snapshot, keeper, stack_bytes, place));
 }
 
 void monitor_notice_rejoin(struct monitor *monitor, const struct coroutine *coroutine)
 {
-	pthread_mutex_lock(&monitor->events_lock);
-	/* The newest of this coroutine; long gone if many have come since. */
-	for (uint64_t i = 1; i <= PINNED_EVENTS_KEPT && i <= monitor->event_count; i++) {
-		struct pinned_event *event =
-			&monitor->events[(monitor->event_count - i) % PINNED_EVENTS_KEPT];
-
-		if (event->coroutine != coroutine)
-			continue;
-		event->duration_ns = deadline_now_ns() - event->since.ns;
-		event->coroutine = NULL;
-		break;
-	}
-	pthread_mutex_unlock(&monitor->events_lock);
+	pinned_events_end(&monitor->events, coroutine);
 }
 
 static bool win(struct coroutine_carrier *carrier, uint64_t word)
@@ -127,6 +106,38 @@ static bool win(struct coroutine_carrier *carrier, uint64_t word)
 	return atomic_compare_exchange_strong_explicit(&carrier->word, &word,
 	                                               (word & ~WORD_TASK) + WORD_SEQUENCE,
 	                                               memory_order_acquire, memory_order_relaxed);
+}
+
+/* Step 4, and what is to be known of it. @spare is NULL if there is none: then the carrier stays
+ * where it is. @word is what it was kept with. */
+static void report_locked(struct monitor *monitor, struct coroutine_carrier *carrier, uint64_t word,
+                          int64_t since_ns, struct driver *spare)
+{
+	struct keeper keeper = {
+		.coroutine = current(carrier),
+		.driver = atomic_load_explicit(&carrier->driver, memory_order_relaxed),
+		.word = word,
+	};
+	struct thread_place place;
+	struct pinned_event event = {
+		.since = {since_ns},
+		.carrier = carrier->id,
+		.is_handed_over = spare,
+	};
+	uint64_t number;
+
+	thread_place_read(keeper.driver->tid, &place);
+	event.kind = place.kind;
+	if (spare) {
+		event.task_name = keeper.coroutine->task->name;
+		event.coroutine = keeper.coroutine;
+		mark_class(monitor, keeper.coroutine->task, place.kind);
+		atomic_store_explicit(&keeper.coroutine->is_away, true, memory_order_relaxed);
+	}
+	number = pinned_events_add_locked(&monitor->events, &event);
+	if (spare)
+		driver_give(spare, carrier);
+	take_stack_locked(monitor, number, &keeper, &place);
 }
 
 /* Step 2 to 4. @word has not changed since @since_ns. */
@@ -140,19 +151,13 @@ static void hand_over(struct monitor *monitor, struct coroutine_carrier *carrier
 
 	if (!spare && *is_counted)
 		return;
-	pthread_mutex_lock(&monitor->events_lock);
+	pthread_mutex_lock(&monitor->events.lock);
 	won = spare && win(carrier, word);
-	if (won) {
-		mark_class(monitor, carrier);
-		atomic_store_explicit(&current(carrier)->is_away, true, memory_order_relaxed);
-	}
-	if (won || (!spare && atomic_load_explicit(&carrier->word, memory_order_relaxed) == word))
-		add_event_locked(monitor, carrier, since_ns, won);
-	pthread_mutex_unlock(&monitor->events_lock);
+	if (won || (!spare && atomic_load_explicit(&carrier->word, memory_order_acquire) == word))
+		report_locked(monitor, carrier, word, since_ns, spare);
+	pthread_mutex_unlock(&monitor->events.lock);
 	*is_counted = !spare;
-	if (won)
-		driver_give(spare, carrier);
-	else if (spare)
+	if (spare && !won)
 		driver_pool_put_back(drivers, spare);
 }
 
@@ -246,27 +251,6 @@ void monitor_notice_work(struct monitor *monitor)
 	atomic_store(&monitor->asleep, false);
 	pthread_cond_signal(&monitor->changed);
 	pthread_mutex_unlock(&monitor->lock);
-}
-
-void monitor_counts(struct monitor *monitor, uint64_t pinned[PINNED_KINDS])
-{
-	pthread_mutex_lock(&monitor->events_lock);
-	memcpy(pinned, monitor->pinned, sizeof(monitor->pinned));
-	pthread_mutex_unlock(&monitor->events_lock);
-}
-
-unsigned monitor_events(struct monitor *monitor, uint64_t *next, struct pinned_event *out,
-                        unsigned max)
-{
-	unsigned count = 0;
-
-	pthread_mutex_lock(&monitor->events_lock);
-	if (*next + PINNED_EVENTS_KEPT < monitor->event_count)
-		*next = monitor->event_count - PINNED_EVENTS_KEPT;
-	while (count < max && *next < monitor->event_count)
-		out[count++] = monitor->events[(*next)++ % PINNED_EVENTS_KEPT];
-	pthread_mutex_unlock(&monitor->events_lock);
-	return count;
 }
 
 int monitor_start(struct monitor *monitor, struct coroutine_executor *executor,

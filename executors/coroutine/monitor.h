@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "executors/coroutine/pinned_events.h"
 #include "executors/executor.h"
 
 /*
@@ -18,8 +19,6 @@ struct coroutine_carrier;
 struct coroutine_executor;
 struct coroutine;
 struct task_dump_carrier;
-
-enum { PINNED_EVENTS_KEPT = 256 };
 
 struct monitor {
 	struct coroutine_executor *executor;
@@ -42,10 +41,7 @@ struct monitor {
 		bool is_counted;          /* as kept, though nobody could take it over */
 	} seen[EXECUTOR_CARRIERS_MAX];
 
-	pthread_mutex_t events_lock;
-	struct pinned_event events[PINNED_EVENTS_KEPT]; /* events_lock; by number */
-	uint64_t event_count;                           /* events_lock; so far */
-	uint64_t pinned[PINNED_KINDS];                  /* events_lock */
+	struct pinned_events events;
 };
 
 /** Returns 0 or -EAGAIN. */
@@ -67,12 +63,5 @@ void monitor_view(struct monitor *monitor, struct coroutine_carrier *carrier,
 
 /** @coroutine, which had lost its carrier, is about to rejoin it. On the driver that it leaves. */
 void monitor_notice_rejoin(struct monitor *monitor, const struct coroutine *coroutine);
-
-/** Copy the counts of events by kind. Any thread. */
-void monitor_counts(struct monitor *monitor, uint64_t pinned[PINNED_KINDS]);
-
-/** See executor_pinned_events(). Any thread. */
-unsigned monitor_events(struct monitor *monitor, uint64_t *next, struct pinned_event *out,
-                        unsigned max);
 
 #endif
