@@ -11,7 +11,6 @@
 
 #include "clients/url_host.h"
 #include "executors/task.h"
-#include "executors/thread_start.h"
 
 enum { BUCKETS = 256 };
 
@@ -24,10 +23,12 @@ struct waiter {
 
 /* Stays while it is being looked up or has waiters, else until it is the oldest. */
 struct known_name {
+	struct offload_job job; /* first; posted while @looking_up */
+	struct resolver *resolver;
 	struct known_name *next;          /* in its bucket; lock */
-	struct known_name *next_to_do;    /* in the queue; lock */
 	struct waiter *waiters;           /* lock */
-	bool looking_up;                  /* lock; in the queue or with the thread */
+	bool looking_up;                  /* lock */
+	bool is_refused;                  /* lock; nobody could look: there was no thread */
 	struct deadline expires;          /* lock */
 	struct resolver_answer answer;    /* lock */
 	char name[URL_HOST_NAME_MAX + 1]; /* constant; lower case */
@@ -36,13 +37,10 @@ struct known_name {
 struct resolver {
 	struct resolver_options options; /* constant */
 	pthread_mutex_t lock;
-	pthread_cond_t work;                 /* there is something in the queue, or closing */
+	pthread_cond_t none_left;            /* @under_way has become 0 */
 	struct known_name *buckets[BUCKETS]; /* lock */
 	unsigned count;                      /* lock; names in the buckets */
-	struct known_name *first, **last;    /* lock; the queue of lookups */
-	bool started;                        /* lock; there is a thread */
-	bool closing;                        /* lock */
-	pthread_t thread;
+	unsigned under_way;                  /* lock; of these, being looked up */
 };
 
 /* Add the address of @info to the list, unless it is full or has it already. */
@@ -105,43 +103,22 @@ static void finish_locked(struct resolver *resolver, struct known_name *known,
 	}
 }
 
-static void *look_up_names(void *arg)
+static void look_up_known(struct offload_job *job, int error)
 {
-	struct resolver *resolver = arg;
-	struct resolver_answer answer;
-	struct known_name *known;
+	struct known_name *known = (struct known_name *)job;
+	struct resolver *resolver = known->resolver;
+	struct resolver_answer answer = {.reason = "no thread to look it up"};
 
-	pthread_mutex_lock(&resolver->lock);
-	while (!resolver->closing) {
-		known = resolver->first;
-		if (!known) {
-			pthread_cond_wait(&resolver->work, &resolver->lock);
-			continue;
-		}
-		resolver->first = known->next_to_do;
-		if (!resolver->first)
-			resolver->last = &resolver->first;
-		pthread_mutex_unlock(&resolver->lock);
+	if (error == 0)
 		resolver->options.look_up(known->name, &answer);
-		pthread_mutex_lock(&resolver->lock);
-		finish_locked(resolver, known, &answer);
-	}
-	pthread_mutex_unlock(&resolver->lock);
-	return NULL;
-}
-
-static int start_thread_locked(struct resolver *resolver)
-{
-	int error;
-
-	if (resolver->started)
-		return 0;
-	error = thread_start(&resolver->thread, 0, look_up_names, resolver);
+	pthread_mutex_lock(&resolver->lock);
+	finish_locked(resolver, known, &answer);
+	known->is_refused = error < 0;
 	if (error < 0)
-		return error;
-	(void)pthread_setname_np(resolver->thread, "resolver");
-	resolver->started = true;
-	return 0;
+		known->expires = (struct deadline){0};
+	if (--resolver->under_way == 0)
+		pthread_cond_signal(&resolver->none_left);
+	pthread_mutex_unlock(&resolver->lock);
 }
 
 /* FNV-1a. */
@@ -186,6 +163,8 @@ static struct known_name *find_or_add_locked(struct resolver *resolver, const ch
 	known = calloc(1, sizeof(*known));
 	if (!known)
 		return NULL;
+	known->job.run = look_up_known;
+	known->resolver = resolver;
 	memcpy(known->name, name, strlen(name) + 1);
 	known->next = *bucket;
 	*bucket = known;
@@ -193,27 +172,25 @@ static struct known_name *find_or_add_locked(struct resolver *resolver, const ch
 	return known;
 }
 
-/* See to it that @known is fresh, or will be. */
-static int refresh_locked(struct resolver *resolver, struct known_name *known)
+/* See to it that @known, which has a waiter, is fresh or will be. Gives the lock up meanwhile.
+ * True: it is. */
+static bool refresh_locked(struct resolver *resolver, struct known_name *known)
 {
-	int error;
-
-	if (known->looking_up || known->expires.ns > deadline_now_ns())
-		return 0;
-	error = start_thread_locked(resolver);
-	if (error < 0)
-		return error;
+	if (known->looking_up)
+		return false;
+	if (known->expires.ns > deadline_now_ns())
+		return true;
 	known->looking_up = true;
-	known->next_to_do = NULL;
-	*resolver->last = known;
-	resolver->last = &known->next_to_do;
-	pthread_cond_signal(&resolver->work);
-	return 0;
+	resolver->under_way++;
+	pthread_mutex_unlock(&resolver->lock);
+	offload_post(resolver->options.offload, OFFLOAD_BLOCKING, &known->job);
+	pthread_mutex_lock(&resolver->lock);
+	return false;
 }
 
 /* Gives the lock up while waiting. @name is the caller's own copy. */
-static int wait_locked(struct resolver *resolver, struct known_name *known, const char *name,
-                       struct deadline deadline)
+static int answer_locked(struct resolver *resolver, struct known_name *known, const char *name,
+                         struct deadline deadline, struct resolver_answer *answer)
 {
 	struct waiter waiter = {.task = task_current(), .next = known->waiters};
 	struct wait_site site = {
@@ -228,16 +205,22 @@ static int wait_locked(struct resolver *resolver, struct known_name *known, cons
 		waiter.next->previous = &waiter.next;
 	known->waiters = &waiter;
 
+	if (refresh_locked(resolver, known))
+		waiter.answered = true;
 	while (!waiter.answered && error == 0) {
 		pthread_mutex_unlock(&resolver->lock);
 		error = task_park_at(site, deadline);
 		pthread_mutex_lock(&resolver->lock);
 	}
-
 	*waiter.previous = waiter.next;
 	if (waiter.next)
 		waiter.next->previous = waiter.previous;
-	return waiter.answered ? 0 : error;
+	if (!waiter.answered)
+		return error;
+	*answer = known->answer;
+	if (known->is_refused)
+		return -EAGAIN;
+	return answer->reason ? -ENOENT : 0;
 }
 
 int resolver_look_up(struct resolver *resolver, const char *name, size_t name_len,
@@ -255,21 +238,16 @@ int resolver_look_up(struct resolver *resolver, const char *name, size_t name_le
 	pthread_mutex_lock(&resolver->lock);
 	known = find_or_add_locked(resolver, lower);
 	if (known)
-		error = refresh_locked(resolver, known);
-	if (error == 0 && known->looking_up)
-		error = wait_locked(resolver, known, lower, deadline);
-	if (error == 0)
-		*answer = known->answer;
+		error = answer_locked(resolver, known, lower, deadline, answer);
 	pthread_mutex_unlock(&resolver->lock);
-	if (error < 0)
-		return error;
-	return answer->reason ? -ENOENT : 0;
+	return error;
 }
 
 int resolver_create(const struct resolver_options *options, struct resolver **out)
 {
 	struct resolver *resolver = calloc(1, sizeof(*resolver));
 
+	assert(options->offload);
 	if (!resolver)
 		return -ENOMEM;
 	resolver->options = *options;
@@ -281,9 +259,8 @@ int resolver_create(const struct resolver_options *options, struct resolver **ou
 		resolver->options.keep_failed_ns = INT64_C(1000000000);
 	if (resolver->options.max_names == 0)
 		resolver->options.max_names = 1024;
-	resolver->last = &resolver->first;
 	resolver->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-	resolver->work = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+	resolver->none_left = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	*out = resolver;
 	return 0;
 }
@@ -295,18 +272,16 @@ void resolver_destroy(struct resolver *resolver)
 	if (!resolver)
 		return;
 	pthread_mutex_lock(&resolver->lock);
-	resolver->closing = true;
-	pthread_cond_signal(&resolver->work);
+	while (resolver->under_way > 0)
+		pthread_cond_wait(&resolver->none_left, &resolver->lock);
 	pthread_mutex_unlock(&resolver->lock);
-	if (resolver->started)
-		(void)pthread_join(resolver->thread, NULL);
 
 	for (size_t i = 0; i < BUCKETS; i++)
 		for (struct known_name *known = resolver->buckets[i]; known; known = next) {
 			next = known->next;
 			free(known);
 		}
-	pthread_cond_destroy(&resolver->work);
+	pthread_cond_destroy(&resolver->none_left);
 	pthread_mutex_destroy(&resolver->lock);
 	free(resolver);
 }

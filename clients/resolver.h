@@ -5,17 +5,16 @@
 #include <stdint.h>
 
 #include "executors/deadline.h"
+#include "executors/offload.h"
 
 /*
  * Host names to addresses, for tasks.
  *
- * getaddrinfo() blocks for seconds and cannot be interrupted, so it runs on a
- * thread of the resolver's own, started by the first lookup; the asking tasks
- * park. However many ask for a name at once, it is looked up once, and the
- * answer is kept for a while. A task that is cancelled leaves at once.
- *
- * One lookup runs at a time: a name server that does not answer holds up the
- * names behind it, though not the names already known.
+ * getaddrinfo() blocks for seconds and cannot be interrupted, so it runs on the
+ * blocking lane of offload.h; the asking tasks park. However many ask for a name at
+ * once, it is looked up once, and the answer is kept for a while. A task that is
+ * cancelled leaves at once. A name server that does not answer holds up those who
+ * ask for the name, and nobody else while the lane has threads.
  */
 struct resolver;
 
@@ -27,9 +26,10 @@ struct resolver_answer {
 	const char *reason; /* static text: why there are none; NULL if there are */
 };
 
-/** Zeroed means the defaults. */
+/** Zeroed means the defaults, but for @offload. */
 struct resolver_options {
-	/* Fill @answer for @host; blocks. NULL is getaddrinfo(). On the resolver's thread. */
+	struct offload *offload; /* where names are looked up; outlives the resolver */
+	/* Fill @answer for @host; blocks. NULL is getaddrinfo(). On a thread of the lane. */
 	void (*look_up)(const char *host, struct resolver_answer *answer);
 	int64_t keep_ns;        /* addresses; 0 is 30 s */
 	int64_t keep_failed_ns; /* that there are none; 0 is 1 s */
@@ -43,13 +43,13 @@ int resolver_create(const struct resolver_options *options, struct resolver **ou
  * The addresses of @name (@name_len bytes, at most 253; upper and lower case are one).
  *
  * Returns 0; -ENOENT there are none, see answer->reason; -EAGAIN no memory or
- * thread for it, or too many lookups wait; -ETIMEDOUT; -ECANCELED. @answer is
+ * thread for it, or too many names are being looked up; -ETIMEDOUT; -ECANCELED. @answer is
  * valid after 0 and -ENOENT only. Task only; parks.
  */
 int resolver_look_up(struct resolver *resolver, const char *name, size_t name_len,
                      struct deadline deadline, struct resolver_answer *answer);
 
-/** No task is looking up. Blocks until a lookup under way has ended. NULL is ignored. */
+/** No task is looking up. Blocks until the lookups under way have ended. NULL is ignored. */
 void resolver_destroy(struct resolver *resolver);
 
 #endif

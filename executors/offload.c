@@ -15,14 +15,15 @@
 #define KEEP_ALIVE_NS INT64_C(10000000000)
 #define CPU_LANE_NICE 10
 
-/* A call, on the stack of the task that waits for it. */
-struct job {
+/* A call that a task waits for, on its stack. */
+struct call {
+	struct offload_job job; /* first */
+	struct lane *lane;
 	int (*fn)(void *arg);
 	void *arg;
 	struct task *task;
 	int result;
-	enum { JOB_WAITING, JOB_RUNNING, JOB_OVER } state; /* the lane's lock */
-	struct job *next, **previous;                      /* the lane's lock, while it waits */
+	bool is_over; /* the lane's lock */
 };
 
 /*
@@ -34,17 +35,17 @@ struct lane {
 	int64_t keep_alive_ns;  /* constant */
 	size_t stack_bytes;     /* constant */
 	pthread_mutex_t lock;
-	pthread_cond_t work;       /* a job has come, the limit has sunk, or @is_closing */
-	pthread_cond_t none_left;  /* @threads and @leaving have become 0 */
-	struct job *first, **last; /* lock; the waiting ones, oldest first */
-	unsigned waiting;          /* lock; how many these are */
-	unsigned limit;            /* lock; most threads */
-	unsigned threads;          /* lock; started, or about to be, and not leaving */
-	unsigned running;          /* lock; of these, in a job. The others take what waits */
-	unsigned leaving;          /* lock; take nothing any more */
-	bool is_closing;           /* lock */
-	bool has_ended;            /* lock */
-	pthread_t ended;           /* lock; to be joined if @has_ended */
+	pthread_cond_t work;               /* a job has come, the limit has sunk, or @is_closing */
+	pthread_cond_t none_left;          /* @threads and @leaving have become 0 */
+	struct offload_job *first, **last; /* lock; the waiting ones, oldest first */
+	unsigned waiting;                  /* lock; how many these are */
+	unsigned limit;                    /* lock; most threads */
+	unsigned threads;                  /* lock; started, or about to be, and not leaving */
+	unsigned running; /* lock; of these, in a job. The others take what waits */
+	unsigned leaving; /* lock; take nothing any more */
+	bool is_closing;  /* lock */
+	bool has_ended;   /* lock */
+	pthread_t ended;  /* lock; to be joined if @has_ended */
 };
 
 struct offload {
@@ -53,41 +54,34 @@ struct offload {
 
 /* ------ the queue */
 
-static void append_locked(struct lane *lane, struct job *job)
+static void append_locked(struct lane *lane, struct offload_job *job)
 {
+	job->is_waiting = true;
+	job->next = NULL;
 	job->previous = lane->last;
 	*lane->last = job;
 	lane->last = &job->next;
 	lane->waiting++;
 }
 
-static void remove_locked(struct lane *lane, struct job *job)
+static void remove_locked(struct lane *lane, struct offload_job *job)
 {
 	*job->previous = job->next;
 	if (job->next)
 		job->next->previous = job->previous;
 	else
 		lane->last = job->previous;
+	job->is_waiting = false;
 	lane->waiting--;
 }
 
-static struct job *take_locked(struct lane *lane)
+static struct offload_job *take_locked(struct lane *lane)
 {
-	struct job *job = lane->first;
+	struct offload_job *job = lane->first;
 
-	if (!job)
-		return NULL;
-	remove_locked(lane, job);
-	job->state = JOB_RUNNING;
+	if (job)
+		remove_locked(lane, job);
 	return job;
-}
-
-/* Under the lock, which the task takes again before it leaves with the job. */
-static void end_job_locked(struct job *job, int result)
-{
-	job->result = result;
-	job->state = JOB_OVER;
-	task_wake(job->task);
 }
 
 /* ------ the threads */
@@ -103,11 +97,11 @@ static struct timespec moment_in_ns(int64_t ns)
 }
 
 /* The next job to run; NULL: the thread must leave. */
-static struct job *next_job_locked(struct lane *lane)
+static struct offload_job *next_job_locked(struct lane *lane)
 {
 	struct timespec until = moment_in_ns(lane->keep_alive_ns);
 	bool is_late = false;
-	struct job *job;
+	struct offload_job *job;
 
 	while (lane->threads <= lane->limit) {
 		job = take_locked(lane);
@@ -121,17 +115,14 @@ static struct job *next_job_locked(struct lane *lane)
 
 static void run_jobs_locked(struct lane *lane)
 {
-	struct job *job;
+	struct offload_job *job;
 
 	while ((job = next_job_locked(lane))) {
-		int result;
-
 		lane->running++;
 		pthread_mutex_unlock(&lane->lock);
-		result = job->fn(job->arg);
+		job->run(job, 0);
 		pthread_mutex_lock(&lane->lock);
 		lane->running--;
-		end_job_locked(job, result);
 	}
 }
 
@@ -174,13 +165,17 @@ static void *lane_thread_main(void *arg)
 	return NULL;
 }
 
-/* Without any thread there would be nobody to run the jobs that wait. */
+/* Without any thread there would be nobody to run the jobs that wait. Gives the lock up meanwhile.
+ */
 static void refuse_all_locked(struct lane *lane)
 {
-	struct job *job;
+	struct offload_job *job;
 
-	while ((job = take_locked(lane)))
-		end_job_locked(job, -EAGAIN);
+	while (lane->threads == 0 && (job = take_locked(lane))) {
+		pthread_mutex_unlock(&lane->lock);
+		job->run(job, -EAGAIN);
+		pthread_mutex_lock(&lane->lock);
+	}
 }
 
 /* Gives the lock up meanwhile. */
@@ -195,8 +190,8 @@ static int start_thread_locked(struct lane *lane)
 	pthread_mutex_lock(&lane->lock);
 	if (error == 0)
 		return 0;
-	if (--lane->threads == 0)
-		refuse_all_locked(lane);
+	lane->threads--;
+	refuse_all_locked(lane);
 	say_if_none_left_locked(lane);
 	return error;
 }
@@ -206,46 +201,78 @@ static bool wants_thread_locked(const struct lane *lane)
 	return lane->threads < lane->limit && lane->waiting > lane->threads - lane->running;
 }
 
+static void append_and_serve_locked(struct lane *lane, struct offload_job *job)
+{
+	append_locked(lane, job);
+	pthread_cond_signal(&lane->work);
+	if (wants_thread_locked(lane))
+		(void)start_thread_locked(lane);
+}
+
+void offload_post(struct offload *offload, enum offload_lane kind, struct offload_job *job)
+{
+	struct lane *lane = &offload->lanes[kind];
+
+	pthread_mutex_lock(&lane->lock);
+	append_and_serve_locked(lane, job);
+	pthread_mutex_unlock(&lane->lock);
+}
+
 /* ------ the tasks */
 
-static int wait_locked(struct lane *lane, struct job *job, struct deadline deadline)
+static void run_call(struct offload_job *job, int error)
+{
+	struct call *call = (struct call *)job;
+
+	call->result = error < 0 ? error : call->fn(call->arg);
+	pthread_mutex_lock(&call->lane->lock);
+	call->is_over = true;
+	/* Under the lock, which the task takes again before it leaves with the call. */
+	task_wake(call->task);
+	pthread_mutex_unlock(&call->lane->lock);
+}
+
+static int wait_locked(struct lane *lane, struct call *call, struct deadline deadline)
 {
 	struct wait_site site = {.kind = WAIT_OFFLOAD, .detail = lane->kind};
 	int error = 0;
 
-	while (job->state == JOB_WAITING && error == 0) {
+	while (call->job.is_waiting && error == 0) {
 		pthread_mutex_unlock(&lane->lock);
 		error = task_park_at(site, deadline);
 		pthread_mutex_lock(&lane->lock);
 	}
-	if (job->state == JOB_WAITING) {
-		remove_locked(lane, job);
+	if (call->job.is_waiting) {
+		remove_locked(lane, &call->job);
 		return error;
 	}
-	while (job->state != JOB_OVER) {
+	while (!call->is_over) {
 		pthread_mutex_unlock(&lane->lock);
 		(void)task_park_masked_at(site, DEADLINE_NEVER);
 		pthread_mutex_lock(&lane->lock);
 	}
-	return job->result;
+	return call->result;
 }
 
 int task_offload(struct offload *offload, enum offload_lane kind, int (*fn)(void *arg), void *arg,
                  struct deadline deadline)
 {
 	struct lane *lane = &offload->lanes[kind];
-	struct job job = {.fn = fn, .arg = arg, .task = task_current()};
+	struct call call = {
+		.job.run = run_call,
+		.lane = lane,
+		.fn = fn,
+		.arg = arg,
+		.task = task_current(),
+	};
 	int result;
 
-	assert(job.task);
+	assert(call.task);
 	if (task_cancel_reason() != CANCEL_NONE)
 		return -ECANCELED;
 	pthread_mutex_lock(&lane->lock);
-	append_locked(lane, &job);
-	pthread_cond_signal(&lane->work);
-	if (wants_thread_locked(lane))
-		(void)start_thread_locked(lane);
-	result = wait_locked(lane, &job, deadline);
+	append_and_serve_locked(lane, &call.job);
+	result = wait_locked(lane, &call, deadline);
 	pthread_mutex_unlock(&lane->lock);
 	return result;
 }

@@ -1,6 +1,7 @@
 #ifndef EXECUTORS_OFFLOAD_H
 #define EXECUTORS_OFFLOAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,7 +14,7 @@
  *
  * Two lanes, each with threads of its own that are started on demand and end
  * after ten idle seconds. What finds them all busy waits, first come first
- * served; nothing is allocated, so the executor's max_tasks bounds the queue.
+ * served; nothing is allocated, so whoever has the tasks and jobs bounds the queue.
  */
 struct offload;
 
@@ -35,7 +36,7 @@ struct offload_options {
 struct offload_stats {
 	unsigned threads; /* started, and not about to end */
 	unsigned running; /* of these, calling somebody's function */
-	unsigned waiting; /* tasks that wait for a thread */
+	unsigned waiting; /* calls that wait for a thread */
 };
 
 /** No thread is started yet. On success *@out is the caller's. Returns 0 or -ENOMEM. */
@@ -53,6 +54,21 @@ int offload_create(const struct offload_options *options, struct offload **out);
 int task_offload(struct offload *offload, enum offload_lane kind, int (*fn)(void *arg), void *arg,
                  struct deadline deadline);
 
+/** A call that no task waits for. Embed it in the object that it is about. */
+struct offload_job {
+	/* Called once: with 0 on a thread of the lane, where it may block; or with -EAGAIN if the
+	 * system has no thread for the lane, within offload_post() perhaps. The job is its owner's
+	 * again by then, who may free it. */
+	void (*run)(struct offload_job *job, int error);
+
+	struct offload_job *next, **previous; /* the lane's */
+	bool is_waiting;                      /* the lane's */
+};
+
+/** Have job->run() called on a thread of the lane @kind. @job is borrowed until then. Any thread;
+ * never waits. */
+void offload_post(struct offload *offload, enum offload_lane kind, struct offload_job *job);
+
 /** Change the CPU lane to @cpus threads, at least 1: a surplus one ends after its call. Any
  * thread. */
 void offload_resize(struct offload *offload, unsigned cpus);
@@ -63,8 +79,8 @@ const char *offload_lane_name(enum offload_lane lane);
 /** Any thread. */
 void offload_stats(struct offload *offload, enum offload_lane kind, struct offload_stats *out);
 
-/** No task uses it any more. Blocks until its threads have ended. Not from a task. NULL is
- * ignored. */
+/** No task uses it any more, and no job is left. Blocks until its threads have ended. Not from a
+ * task. NULL is ignored. */
 void offload_destroy(struct offload *offload);
 
 #endif

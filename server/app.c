@@ -134,8 +134,10 @@ static int limit_client(const struct config *config, struct http_client **client
 
 static int start_client(struct app *app)
 {
-	struct curl_client_options options = {.connect_timeout_ms =
-	                                              app->config->connect_timeout_ms};
+	struct curl_client_options options = {
+		.connect_timeout_ms = app->config->connect_timeout_ms,
+		.resolver.offload = app->offload,
+	};
 	struct http_client *client;
 	int error = curl_client_create(&options, &client);
 
@@ -311,12 +313,12 @@ static void stop_inner(struct app *app)
 {
 	debug_pages_stop(&app->debug_pages);
 	executor_set_destroy(&app->executors);
-	offload_destroy(app->offload);
 	for (size_t i = 0; i < APP_EXPERIMENTS; i++)
 		handler_destroy(app->experiments[i]);
 	handler_destroy(app->fanout);
 	http_client_destroy(app->blocking_client);
 	http_client_destroy(app->client);
+	offload_destroy(app->offload); /* the client's lookups are over */
 	slow_endpoint_stop(app->slow_endpoint);
 	cpu_watch_finish(&app->cpus);
 	free(app->upstream);

@@ -28,6 +28,7 @@ int client_setup(void **state, const struct raw_reply *replies)
 	assert_int_equal(curl_client_create(
 				 &(struct curl_client_options){
 					 .connect_timeout_ms = CLIENT_CONNECT_TIMEOUT_MS,
+					 .resolver.offload = lanes_for_tests(),
 				 },
 				 &fixture.client),
 	                 0);

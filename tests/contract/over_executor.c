@@ -112,6 +112,22 @@ int run_in_task(struct executor *executor, int (*fn)(void *arg), void *arg)
 	return function.task.result;
 }
 
+static struct offload *lanes;
+
+static void end_lanes(void)
+{
+	offload_destroy(lanes);
+}
+
+struct offload *lanes_for_tests(void)
+{
+	if (lanes)
+		return lanes;
+	assert_int_equal(offload_create(&(struct offload_options){.cpus = 1}, &lanes), 0);
+	assert_int_equal(atexit(end_lanes), 0);
+	return lanes;
+}
+
 void countdown_init(struct countdown *countdown, unsigned count)
 {
 	*countdown = (struct countdown){

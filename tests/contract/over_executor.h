@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "executors/executor.h"
+#include "executors/offload.h"
 #include "tests/with_cmocka.h"
 
 /*
@@ -33,6 +34,9 @@ struct executor *start_executor(unsigned at_once);
 
 /** Run fn(arg) in a task of @executor and return what that returned. */
 int run_in_task(struct executor *executor, int (*fn)(void *arg), void *arg);
+
+/** Lanes for whatever needs some; they end with the program. */
+struct offload *lanes_for_tests(void);
 
 /** What the test's own thread waits for. */
 struct countdown {

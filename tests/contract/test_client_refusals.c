@@ -22,7 +22,7 @@ static void look_up(const char *host, struct resolver_answer *answer)
 	*answer = (struct resolver_answer){.addresses = "127.0.0.1"};
 }
 
-static const struct curl_client_options client_options = {
+static struct curl_client_options client_options = {
 	.connect_timeout_ms = CLIENT_CONNECT_TIMEOUT_MS,
 	.resolver.look_up = look_up,
 };
@@ -32,6 +32,7 @@ static int set_up(void **state)
 	int length;
 
 	(void)state;
+	client_options.resolver.offload = lanes_for_tests();
 	server = raw_server_start(replies);
 	length = snprintf(url, sizeof(url), "http://name.example:%u/",
 	                  (unsigned)raw_server_port(server));
@@ -113,6 +114,7 @@ static void a_client_starts_or_says_why_not(void **state)
 	unsigned refused = 1, failures = 0;
 
 	(void)state;
+	client_options.resolver.offload = lanes_for_tests();
 	for (unsigned k = 1; refused > 0; k++) {
 		int error;
 

@@ -289,6 +289,7 @@ static void the_next_address_is_tried_when_one_refuses(void **state)
 				 &(struct curl_client_options){
 					 .connect_timeout_ms = CLIENT_CONNECT_TIMEOUT_MS,
 					 .resolver.look_up = find_two_addresses,
+					 .resolver.offload = lanes_for_tests(),
 				 },
 				 &own.client),
 	                 0);

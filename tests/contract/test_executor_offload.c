@@ -327,6 +327,43 @@ static void a_cancelled_task_starts_nothing(void **state)
 	assert_int_equal(gate.entered, 0);
 }
 
+struct posted {
+	struct offload_job job; /* first */
+	struct countdown *over;
+	pthread_t thread;
+	int error;
+};
+
+static void note_posted(struct offload_job *job, int error)
+{
+	struct posted *posted = (struct posted *)job;
+
+	posted->thread = pthread_self();
+	posted->error = error;
+	countdown_arrive(posted->over);
+}
+
+static void a_posted_job_runs_once_on_a_thread_of_its_lane(void **state)
+{
+	struct offload *offload = create(&(struct offload_options){.cpus = 1});
+	struct posted posted[MANY];
+	struct countdown over;
+
+	(void)state;
+	countdown_init(&over, MANY);
+	for (int i = 0; i < MANY; i++) {
+		posted[i] = (struct posted){.job.run = note_posted, .over = &over, .error = 1};
+		offload_post(offload, i % 2 ? OFFLOAD_CPU : OFFLOAD_BLOCKING, &posted[i].job);
+	}
+	countdown_wait(&over);
+	countdown_finish(&over);
+	offload_destroy(offload);
+	for (int i = 0; i < MANY; i++) {
+		assert_int_equal(posted[i].error, 0);
+		assert_false(pthread_equal(posted[i].thread, pthread_self()));
+	}
+}
+
 static void idle_threads_end_and_new_ones_come(void **state)
 {
 	struct offload *offload = create(&(struct offload_options){.cpus = 2, .keep_alive_ns = 1});
@@ -497,6 +534,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(waiting_for_a_thread_has_a_deadline),
 		cmocka_unit_test(what_has_begun_is_waited_for),
 		cmocka_unit_test(a_cancelled_task_starts_nothing),
+		cmocka_unit_test(a_posted_job_runs_once_on_a_thread_of_its_lane),
 		cmocka_unit_test(idle_threads_end_and_new_ones_come),
 		cmocka_unit_test(threads_are_kept_for_a_while),
 		cmocka_unit_test(the_cpu_lane_follows_its_size),
