@@ -13,7 +13,8 @@ PRIMITIVES = ["bare_switch_ns", "switch_ns", "switch_other_code_ns", "spawn_join
 PARKED = [f"parked.{count}.{what}_bytes_per_task"
           for count in (10000, 100000, 1000000) for what in ("rss", "page_table")]
 SLEEP = ["sleep_10000x100ms.first_ms", "sleep_10000x100ms.later_ms"]
-OF_PTHREADS = [f"pthread.{name}" for name in PRIMITIVES[1:-1] + PARKED[:2] + SLEEP]
+OF_PTHREADS = [f"pthread.{name}" for name in PRIMITIVES[1:-1] + PARKED[:2] + SLEEP
+               if name != "switch_other_code_ns"]
 # Too long or too large for a quick run, or not to be had on one CPU.
 MAY_BE_NULL = {name for name in PARKED[2:] + OF_PTHREADS[-4:]} | {
     "cross_carrier_wake_ns", "pthread.cross_carrier_wake_ns"}
