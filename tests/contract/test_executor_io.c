@@ -421,6 +421,35 @@ static void a_task_may_have_many_open(void **state)
 	executor_destroy(executor);
 }
 
+/* The edge that says "writable" comes once, and while the task waits for the other direction. */
+static int wait_in_vain_then_write(void *arg)
+{
+	const int *pair = arg;
+	struct io io;
+	int error = io_open(&io, pair[0]);
+
+	if (error < 0)
+		return error;
+	for (unsigned i = 0; i < 2 && (error == 0 || error == -ETIMEDOUT); i++)
+		error = io_wait(&io, EPOLLIN, deadline_in_ms(2));
+	if (error == -ETIMEDOUT)
+		error = io_wait(&io, EPOLLOUT, deadline_in_ms(20000));
+	io_close(&io);
+	return error;
+}
+
+static void a_wait_for_one_direction_leaves_the_other_ready(void **state)
+{
+	struct executor *executor = start_executor(2);
+	int pair[2];
+
+	(void)state;
+	assert_int_equal(open_pair(pair), 0);
+	assert_int_equal(run_in_task(executor, wait_in_vain_then_write, pair), 0);
+	executor_destroy(executor);
+	assert_int_equal(close(pair[1]), 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -433,6 +462,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(two_tasks_talk_for_long),
 		cmocka_unit_test(many_pairs_talk_at_once),
 		cmocka_unit_test(a_task_may_have_many_open),
+		cmocka_unit_test(a_wait_for_one_direction_leaves_the_other_ready),
 	};
 
 	return run_over_executor(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

@@ -1,8 +1,10 @@
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
 
+#include "executors/coroutine/executor.h"
 #include "executors/executor.h"
 #include "executors/scope.h"
 #include "tests/contract/over_executor.h"
@@ -107,11 +109,22 @@ static int fork_who_meet(struct task *task)
 	return scope_join(&scope);
 }
 
+/* Nobody comes by who is awake anyway. */
+static void wait_until_all_sleep(struct executor *executor)
+{
+	const struct coroutine_executor *self = (const struct coroutine_executor *)executor;
+
+	for (unsigned i = 0; i < CARRIERS; i++)
+		while (!atomic_load(&self->carriers[i]->sleeping))
+			(void)sched_yield();
+}
+
 static void children_of_one_scope_run_on_all_carriers(void **state)
 {
 	struct executor *executor = start_carriers(CARRIERS, 0, NEVER_MS);
 
 	(void)state;
+	wait_until_all_sleep(executor);
 	atomic_store(&arrived, 0);
 	submit_and_wait(executor, fork_who_meet);
 	executor_destroy(executor);
@@ -225,32 +238,47 @@ static void what_a_retired_carrier_left_is_served_among_what_is_new(void **state
 
 /* ------ */
 
-static atomic_bool is_over;
+/* Shrinks the executor each time that @wanted grows. */
+static struct {
+	struct executor *executor;
+	atomic_uint wanted, done;
+	atomic_bool is_over;
+	int error;
+} shrinker;
 
-static void *resize_all_the_time(void *arg)
+static void *shrinker_main(void *arg)
 {
-	struct executor *executor = arg;
-
-	for (unsigned i = 0; !atomic_load(&is_over); i++)
-		(void)executor_resize(executor, 1 + i % 3);
-	return NULL;
+	(void)arg;
+	for (unsigned round = 1;; round++) {
+		while (atomic_load(&shrinker.wanted) < round)
+			if (atomic_load(&shrinker.is_over))
+				return NULL;
+		spin_for_ns(round * 97 % 20000);
+		shrinker.error = executor_resize(shrinker.executor, 1);
+		atomic_store(&shrinker.done, round);
+	}
 }
 
-/* Each alone: nothing else that comes later would have it found. */
-static void no_submit_is_lost_to_a_resize(void **state)
+/* One at a time, so that nothing which comes later has it found. */
+static void no_submit_is_lost_to_a_carrier_that_retires(void **state)
 {
-	struct executor *executor = start_carriers(1, 4, NEVER_MS);
-	struct deadline end = deadline_in_ms(500);
-	pthread_t resizer;
+	struct deadline end = deadline_in_ms(1000);
+	pthread_t thread;
 
 	(void)state;
-	atomic_store(&is_over, false);
-	assert_int_equal(pthread_create(&resizer, NULL, resize_all_the_time, executor), 0);
-	while (deadline_remaining_ns(end) > 0)
-		submit_and_wait(executor, return_0);
-	atomic_store(&is_over, true);
-	assert_int_equal(pthread_join(resizer, NULL), 0);
-	executor_destroy(executor);
+	shrinker.executor = start_carriers(1, 4, NEVER_MS);
+	assert_int_equal(pthread_create(&thread, NULL, shrinker_main, NULL), 0);
+	for (unsigned round = 1; deadline_remaining_ns(end) > 0; round++) {
+		(void)executor_resize(shrinker.executor, 3);
+		atomic_store(&shrinker.wanted, round);
+		spin_for_ns(round * 61 % 10000);
+		submit_and_wait(shrinker.executor, return_0);
+		assert_true(spin_until(&shrinker.done, round));
+		assert_int_equal(shrinker.error, 0);
+	}
+	atomic_store(&shrinker.is_over, true);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	executor_destroy(shrinker.executor);
 }
 
 /* ------ */
@@ -350,7 +378,7 @@ int main(int argc, char **argv)
 		ON_CARRIERS(children_of_one_scope_run_on_all_carriers),
 		ON_CARRIERS(a_root_placed_on_a_kept_carrier_is_run_by_another),
 		ON_CARRIERS(what_a_retired_carrier_left_is_served_among_what_is_new),
-		ON_CARRIERS(no_submit_is_lost_to_a_resize),
+		ON_CARRIERS(no_submit_is_lost_to_a_carrier_that_retires),
 		ON_CARRIERS(a_carrier_whose_tasks_take_turns_is_not_kept),
 		ON_CARRIERS(a_heavy_task_has_its_turn_on_a_busy_carrier),
 	};
