@@ -6,13 +6,11 @@ opened, and warm. Rounds go over all variants, so that a slow minute of the mach
 
 import argparse
 import datetime
-import json
 import os
-import platform
 import statistics
-import subprocess
 import time
 
+from report import commit, listen_counters, machine, save, spread
 from servers import Failure, Progress, measure_fanout, run, start_fanoutd, start_slow_endpoint, table
 
 DELAY_MS = 1000
@@ -98,44 +96,8 @@ HEADING = ["executor", "n", "backlog", "cold ms", "warm ms", "failed", "late", "
            "cold CPU µs/call", "warm CPU µs/call", "threads", "RSS MiB", "published"]
 
 
-def spread(values):
-    middle, low, high = (f"{value:,.0f}" for value in (statistics.median(values), min(values), max(values)))
-    return middle if low == high else f"{middle} ({low}…{high})"
-
-
 def count_late(calls):
     return sum((call.get("ms") or 0) > LATE_MS for call in calls)
-
-
-def listen_counters():
-    """ListenOverflows and ListenDrops of this network namespace since it was made."""
-    with open("/proc/net/netstat") as netstat:
-        lines = [line.split() for line in netstat if line.startswith("TcpExt:")]
-    counters = dict(zip(lines[0], lines[1]))
-    return {name: int(counters[name]) for name in ("ListenOverflows", "ListenDrops")}
-
-
-def machine():
-    model = "unknown"
-    with open("/proc/cpuinfo") as cpuinfo:
-        for line in cpuinfo:
-            if line.startswith("model name"):
-                model = line.split(":", 1)[1].strip()
-                break
-    with open("/proc/sys/net/core/somaxconn") as limit:
-        somaxconn = int(limit.read())
-    return {"cpu": model, "cores": len(os.sched_getaffinity(0)), "kernel": platform.release().split("-")[0],
-            "somaxconn": somaxconn}
-
-
-def commit():
-    def git(*arguments):
-        return subprocess.run(["git", *arguments], capture_output=True, text=True, check=True).stdout.strip()
-
-    try:
-        return git("rev-parse", "--short", "HEAD") + ("-dirty" if git("status", "--porcelain", "-uno") else "")
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
 
 
 def report(setting, variants):
@@ -146,17 +108,6 @@ def report(setting, variants):
         f"{where['cores']} cores, Linux {where['kernel']}, net.core.somaxconn {where['somaxconn']}.",
         table([HEADING] + [variant.row() for variant in variants]),
         READING]) + "\n"
-
-
-def save(setting, variants, text):
-    folder = os.path.join("loadtests", "results", f"{setting['date']}-{setting['commit']}")
-    os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, "e1.md"), "w") as markdown:
-        markdown.write(text)
-    with open(os.path.join(folder, "e1.json"), "w") as results:
-        json.dump({**setting, "variants": [vars(variant) for variant in variants]}, results, indent=1)
-        results.write("\n")
-    return folder
 
 
 def time_left(variants, runs):
@@ -195,7 +146,8 @@ def main():
     setting = {"date": datetime.date.today().isoformat(), "commit": commit(), "runs": arguments.runs,
                "delay_ms": DELAY_MS, "late_ms": LATE_MS, "machine": machine()}
     text = report(setting, variants)
-    folder = save(setting, variants, text)
+    folder = save(os.path.join("loadtests", "results"), "e1", setting,
+                  {"variants": [vars(variant) for variant in variants]}, text)
     print(text)
     print(f"{time.monotonic() - start:.0f} s; saved in {folder}/e1.md and e1.json")
 

@@ -43,8 +43,9 @@ class Server:
             raise
 
     def _read_output(self):
-        for line in self.process.stdout:
-            self.lines.put(line)
+        with self.process.stdout as lines:
+            for line in lines:
+                self.lines.put(line)
         self.lines.put(None)
 
     def _wait_until_listening(self, what):
@@ -125,11 +126,12 @@ def start_fanoutd(build, upstream, flags):
                    "--upstream", upstream.url + "/slow", *flags], "fan-out")
 
 
-class PeakThreads:
-    """The most threads that a server had while the block ran; calls on_tick(seconds) meanwhile."""
+class Peak:
+    """The largest that a number in /proc/PID/status was while the block ran; calls on_tick(seconds) meanwhile."""
 
-    def __init__(self, server, on_tick=None):
+    def __init__(self, server, field, on_tick=None):
         self.server = server
+        self.field = field
         self.on_tick = on_tick
         self.peak = 0
         self.ended = threading.Event()
@@ -139,7 +141,7 @@ class PeakThreads:
         start = time.monotonic()
         while True:
             with contextlib.suppress(OSError, Failure):
-                self.peak = max(self.peak, self.server.status("Threads"))
+                self.peak = max(self.peak, self.server.status(self.field))
             if self.on_tick:
                 self.on_tick(time.monotonic() - start)
             if self.ended.wait(SAMPLE_SECONDS):
@@ -154,11 +156,40 @@ class PeakThreads:
         self.thread.join()
 
 
+class Asker:
+    """GET requests to one server, one after another over one connection, so that they take little time here."""
+
+    def __init__(self, server):
+        self.server = server
+        address = urllib.parse.urlsplit(server.url)
+        self.connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
+
+    def get(self, path):
+        """What `path` answered, and after how many seconds. Anything but 200 is a Failure."""
+        start = time.monotonic()
+        try:
+            self.connection.request("GET", path)
+            reply = self.connection.getresponse()
+            body = reply.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise Failure(f"{self.server.name} did not answer {path}: {error!r}") from error
+        elapsed = time.monotonic() - start
+        if reply.status != 200:
+            raise Failure(f"{self.server.name} answered {path} with {reply.status}: {body.decode(errors='replace')}")
+        return json.loads(body), elapsed
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.connection.close()
+
+
 def measure_fanout(server, slow_endpoint, query, on_tick=None):
     """One GET /fanout: what it answered, and what it took."""
     slow_endpoint.get("/stats/reset", method="POST")
     cpu_before = server.cpu_seconds()
-    with PeakThreads(server, on_tick) as threads:
+    with Peak(server, "Threads", on_tick) as threads:
         start = time.monotonic()
         status, answer = server.get("/fanout?" + query)
         wall = time.monotonic() - start
