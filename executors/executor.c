@@ -11,6 +11,9 @@ static const struct executor_ops *const kinds[] = {
 	&thread_executor_ops,
 };
 
+/* Of the room that is left: what is admitted ahead of its coming at most. */
+#define NEAR_LIMIT_PART 256
+
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 const char *const *executor_names(void)
@@ -47,15 +50,25 @@ void executor_admit_over_limit(struct executor *executor)
 	atomic_fetch_add(&executor->live, 1);
 }
 
-int executor_admit(struct executor *executor)
+unsigned executor_admit_some(struct executor *executor, unsigned wanted)
 {
-	unsigned live = atomic_load(&executor->live);
+	unsigned max_tasks = executor->options.max_tasks;
+	unsigned live = atomic_load(&executor->live), admitted;
 
 	do {
-		if (live >= executor->options.max_tasks)
-			return -EAGAIN;
-	} while (!atomic_compare_exchange_weak(&executor->live, &live, live + 1));
-	return 0;
+		unsigned most;
+
+		if (live >= max_tasks)
+			return 0;
+		most = 1 + (max_tasks - live) / NEAR_LIMIT_PART;
+		admitted = wanted < most ? wanted : most;
+	} while (!atomic_compare_exchange_weak(&executor->live, &live, live + admitted));
+	return admitted;
+}
+
+int executor_admit(struct executor *executor)
+{
+	return executor_admit_some(executor, 1) ? 0 : -EAGAIN;
 }
 
 void executor_count_started(struct executor *executor, unsigned count)
@@ -72,11 +85,16 @@ void executor_count_answer(struct executor *executor, int error)
 		atomic_fetch_add_explicit(&executor->refused, 1, memory_order_relaxed);
 }
 
+void executor_release_some(struct executor *executor, unsigned count)
+{
+	unsigned before = atomic_fetch_sub(&executor->live, count);
+
+	assert(before >= count);
+}
+
 void executor_release(struct executor *executor)
 {
-	unsigned before = atomic_fetch_sub(&executor->live, 1);
-
-	assert(before > 0);
+	executor_release_some(executor, 1);
 }
 
 static int admit_and_submit(struct executor *executor, struct task *task)

@@ -89,6 +89,10 @@ void executor_init(struct executor *executor, const struct executor_ops *ops,
 /** Count one more live task. 0; -EAGAIN max_tasks is reached. Any thread. */
 int executor_admit(struct executor *executor);
 
+/** The same for up to @wanted tasks to come, fewer as the limit comes near. Returns how many; 0:
+ * max_tasks is reached. Any thread. */
+unsigned executor_admit_some(struct executor *executor, unsigned wanted);
+
 /** The same, whatever the limit: for a parent that runs a child in its own place. */
 void executor_admit_over_limit(struct executor *executor);
 
@@ -98,8 +102,9 @@ void executor_count_started(struct executor *executor, unsigned count);
 /** Count a submit or fork that is answered with @error, for the statistics. Any thread. */
 void executor_count_answer(struct executor *executor, int error);
 
-/** One live task less. Any thread. */
+/** One live task less, or @count of those that were to come. Any thread. */
 void executor_release(struct executor *executor);
+void executor_release_some(struct executor *executor, unsigned count);
 
 /* The life of a task, in this order, called by the executor's own threads: */
 

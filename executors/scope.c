@@ -5,6 +5,9 @@
 
 #include "executors/executor_ops.h"
 
+/* Forks admitted at a time. */
+#define ADMITTED_TOGETHER 16
+
 /*
  * Who may touch a scope: the parent until its join returns; a child until
  * scope_child_done() has let go of the lock for the last time; a thread that
@@ -263,6 +266,22 @@ static int admit_when_full(struct scope *scope, struct task *child)
 	return 1;
 }
 
+/* As many at a time as have been forked so far, up to 16. */
+static int admit_fork(struct scope *scope)
+{
+	unsigned wanted = 2 * scope->admitted_together;
+
+	if (scope->admitted == 0) {
+		wanted = wanted < 1 ? 1 : wanted > ADMITTED_TOGETHER ? ADMITTED_TOGETHER : wanted;
+		scope->admitted = executor_admit_some(scope->executor, wanted);
+		scope->admitted_together = scope->admitted;
+	}
+	if (scope->admitted == 0)
+		return -EAGAIN;
+	scope->admitted--;
+	return 0;
+}
+
 int scope_fork(struct scope *scope, struct task *child)
 {
 	struct executor *executor = scope->executor;
@@ -278,7 +297,7 @@ int scope_fork(struct scope *scope, struct task *child)
 	atomic_init(&child->permit, PERMIT_NONE);
 	if (cancel_reason(&scope->cancel) != CANCEL_NONE)
 		return -ECANCELED;
-	error = executor_admit(executor);
+	error = admit_fork(scope);
 	if (error == -EAGAIN)
 		error = admit_when_full(scope, child);
 	if (error == 0)
@@ -292,11 +311,14 @@ int scope_fork(struct scope *scope, struct task *child)
 	return error;
 }
 
-/* Forks count once their parent waits for them: one addition to a shared counter for all. */
-static void count_forks(struct scope *scope)
+/* The parent waits for its children: forks count, and what was admitted for more is given back. */
+static void settle_forks(struct scope *scope)
 {
 	executor_count_started(scope->executor, scope->uncounted);
 	scope->uncounted = 0;
+	if (scope->admitted > 0)
+		executor_release_some(scope->executor, scope->admitted);
+	scope->admitted = 0;
 }
 
 static void join_children(struct scope *scope)
@@ -362,7 +384,7 @@ int scope_next(struct scope *scope, struct deadline deadline, struct task **out)
 	int error = 0;
 
 	assert(task_current() == scope->parent && scope->policy == SCOPE_COLLECT);
-	count_forks(scope);
+	settle_forks(scope);
 	while (!find_next(scope, &child, &to_run)) {
 		if (error < 0)
 			return error;
@@ -409,7 +431,7 @@ int scope_join(struct scope *scope)
 {
 	assert(task_current() == scope->parent);
 	assert(scope->context == scope->parent->context);
-	count_forks(scope);
+	settle_forks(scope);
 	join_children(scope);
 	if (scope->queue)
 		run_queue_remove(scope->queue, &scope->ticket);

@@ -51,7 +51,11 @@ struct scope {
 	struct scope *outer;                /* next of parent->scopes */
 	unsigned max_parallel;              /* UINT_MAX is no limit */
 	enum scope_policy policy;
-	unsigned uncounted; /* parent only: forks that executor->submitted lacks */
+
+	/* Parent only: so that a fork need not write what all threads write. */
+	unsigned uncounted;         /* forks that executor->submitted lacks */
+	unsigned admitted;          /* forks to come that executor->live has */
+	unsigned admitted_together; /* when some were last admitted: how many */
 
 	struct task *first, **last; /* lock; children that have not started, oldest first */
 	unsigned running;           /* lock; started and not yet returned */
