@@ -14,7 +14,7 @@ int executor_dump_tasks(struct executor *executor, unsigned max, struct task_dum
 	struct executor_stats stats;
 	int error = -ENOMEM;
 
-	dump.entries = calloc(max, sizeof(*dump.entries));
+	dump.entries = calloc(max > 0 ? max : 1, sizeof(*dump.entries));
 	if (dump.entries)
 		error = executor->ops->dump_tasks(executor, &dump);
 	if (error < 0) {
@@ -71,6 +71,19 @@ const char *wait_kind_name(enum wait_kind kind)
 	};
 
 	return names[kind];
+}
+
+const char *scope_policy_name(enum scope_policy policy)
+{
+	static const char *const names[] = {
+		[SCOPE_ALL] = "all",
+		[SCOPE_FIRST] = "first",
+		[SCOPE_FAIL_FAST] = "fail fast",
+		[SCOPE_QUORUM] = "quorum",
+		[SCOPE_COLLECT] = "collect",
+	};
+
+	return names[policy];
 }
 
 void task_dump_describe(struct task_dump_entry *entry, const struct task *task)

@@ -92,7 +92,7 @@ struct task_dump {
 /**
  * List at most @max tasks. Carriers list their own, the oldest first, a few hundred in a turn.
  *
- * Takes up to 150 ms, and blocks meanwhile: not from a task that shares its thread. One caller at
+ * Takes up to 100 ms, and blocks meanwhile: not from a task that shares its thread. One caller at
  * a time has its turn. On success @out is to be given to task_dump_finish(). Returns 0 or -ENOMEM.
  */
 int executor_dump_tasks(struct executor *executor, unsigned max, struct task_dump *out);
@@ -104,6 +104,9 @@ const char *task_state_name(enum task_state state);
 
 /** Static text: "sleep", "mutex". */
 const char *wait_kind_name(enum wait_kind kind);
+
+/** Static text: "all", "first", "fail fast", "quorum", "collect". */
+const char *scope_policy_name(enum scope_policy policy);
 
 /* For executors. */
 

@@ -1,6 +1,7 @@
 #include "handlers/text_buffer.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,46 @@ void text_buffer_append_unsigned(struct text_buffer *buffer, uint64_t number)
 		number /= 10;
 	} while (number > 0);
 	text_buffer_append_bytes(buffer, digits + at, sizeof(digits) - at);
+}
+
+void text_buffer_append_hex(struct text_buffer *buffer, uint64_t number)
+{
+	char digits[MAX_DIGITS];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = "0123456789abcdef"[number % 16];
+		number /= 16;
+	} while (number > 0);
+	digits[--at] = 'x';
+	digits[--at] = '0';
+	text_buffer_append_bytes(buffer, digits + at, sizeof(digits) - at);
+}
+
+static bool needs_escape(char byte)
+{
+	return byte == '"' || byte == '\\' || (unsigned char)byte < ' ';
+}
+
+void text_buffer_append_quoted(struct text_buffer *buffer, const char *text)
+{
+	char escape[] = "\\u00xx";
+
+	text_buffer_append(buffer, "\"");
+	while (*text) {
+		const char *start = text;
+
+		while (*text && !needs_escape(*text))
+			text++;
+		text_buffer_append_bytes(buffer, start, (size_t)(text - start));
+		if (!*text)
+			break;
+		escape[4] = "0123456789abcdef"[(unsigned char)*text / 16];
+		escape[5] = "0123456789abcdef"[(unsigned char)*text % 16];
+		text_buffer_append(buffer, escape);
+		text++;
+	}
+	text_buffer_append(buffer, "\"");
 }
 
 void text_buffer_append_tenths(struct text_buffer *buffer, uint64_t tenths)

@@ -31,6 +31,12 @@ void text_buffer_append(struct text_buffer *buffer, const char *text);
 void text_buffer_append_bytes(struct text_buffer *buffer, const char *bytes, size_t count);
 void text_buffer_append_unsigned(struct text_buffer *buffer, uint64_t number);
 
+/** "0x7f3e" for @number. */
+void text_buffer_append_hex(struct text_buffer *buffer, uint64_t number);
+
+/** @text, which is UTF-8, as a JSON string with its quotes. */
+void text_buffer_append_quoted(struct text_buffer *buffer, const char *text);
+
 /** @tenths as a number with one decimal: 10132 is "1013.2". */
 void text_buffer_append_tenths(struct text_buffer *buffer, uint64_t tenths);
 

@@ -11,16 +11,20 @@ int debug_pages_start(struct debug_pages *pages, const struct executor_set *exec
 	};
 
 	pinned_page_init(&pages->pinned, executors);
+	tasks_page_init(&pages->tasks, executors);
 	return executor_create("pool", &options, &pages->executor);
 }
 
 void debug_pages_add(struct debug_pages *pages, struct site *site)
 {
 	site_add_on(site, &pages->pinned.super, pages->executor);
+	site_add_on(site, &pages->tasks.super, pages->executor);
 }
 
 void debug_pages_stop(struct debug_pages *pages)
 {
 	executor_destroy(pages->executor);
 	pages->executor = NULL;
+	if (pages->tasks.super.destroy != NULL)
+		handler_destroy(&pages->tasks.super);
 }

@@ -4,6 +4,7 @@
 #include "server/dispatch.h"
 #include "server/executor_set.h"
 #include "server/pinned_page.h"
+#include "server/tasks_page.h"
 
 /*
  * The pages under /debug: what the executors look like from inside. Their handlers
@@ -16,6 +17,7 @@
 struct debug_pages {
 	struct executor *executor; /* owned: a pool of one thread */
 	struct pinned_page pinned;
+	struct tasks_page tasks;
 };
 
 /** @executors, which is borrowed, is what the pages show. Returns 0, -ENOMEM or -EAGAIN. */

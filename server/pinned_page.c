@@ -1,38 +1,12 @@
 #include "server/pinned_page.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "server/stack_trace.h"
+#include "server/wall_time.h"
 
 enum { EVENTS_MAX = 256 }; /* as many as an executor keeps */
-
-/* "2025-01-31T12:00:00.123Z" */
-enum { TIME_BYTES = 32 };
-
-static int64_t wall_clock_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
-static void print_time(int64_t moment_ns, char text[TIME_BYTES])
-{
-	int64_t wall_ns = wall_clock_ns() - (deadline_now_ns() - moment_ns);
-	time_t seconds = wall_ns / 1000000000;
-	struct tm utc;
-	size_t length;
-
-	(void)gmtime_r(&seconds, &utc);
-	length = strftime(text, TIME_BYTES, "%Y-%m-%dT%H:%M:%S", &utc);
-	if (snprintf(text + length, TIME_BYTES - length, ".%03dZ",
-	             (int)(wall_ns / 1000000 % 1000)) < 0)
-		text[0] = '\0';
-}
 
 /* What one answer needs beside the answer. */
 struct work {
@@ -75,11 +49,11 @@ static json_t *stack_json(struct work *work, struct executor *executor, uint64_t
 static json_t *event_json(struct work *work, struct executor *executor,
                           const struct pinned_event *event)
 {
-	char time[TIME_BYTES];
+	char time[WALL_TIME_BYTES];
 	int64_t tenths_ms = event->duration_ns / 100000;
 	json_t *duration = tenths_ms == 0 ? json_null() : json_real((double)tenths_ms / 10);
 
-	print_time(event->since.ns, time);
+	wall_time_print(event->since.ns, time);
 	return json_pack("{s:s, s:s, s:o, s:s?, s:i, s:b, s:s, s:o}", "time", time, "kind",
 	                 pinned_kind_name(event->kind), "duration_ms", duration, "task",
 	                 event->task_name, "carrier", (int)event->carrier, "handed_over",

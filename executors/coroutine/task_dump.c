@@ -30,7 +30,7 @@
 #define SLICE_COROUTINES 256
 
 #define SILENT_NS INT64_C(50000000)
-#define LONGEST_NS INT64_C(150000000)
+#define LONGEST_NS INT64_C(100000000)
 
 struct part {
 	bool is_asked;    /* and not counted out; request->lock */

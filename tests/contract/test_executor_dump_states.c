@@ -1,3 +1,5 @@
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "executors/mutex.h"
@@ -270,13 +272,24 @@ struct churn {
 	struct task task;
 	struct countdown over;
 	struct task_mutex mutex;
+	unsigned count;   /* children at once */
+	bool has_hogs;    /* some of them keep their carriers */
 	atomic_bool stop; /* relaxed: only ends a loop */
 };
 
 struct churn_child {
 	struct task task;
 	struct churn *churn;
+	bool is_hog;
 };
+
+static void compute_for(int64_t ns)
+{
+	struct deadline deadline = deadline_in_ns(ns);
+
+	while (deadline_remaining_ns(deadline) > 0)
+		continue;
+}
 
 static int churn_child_run(struct task *task)
 {
@@ -287,6 +300,8 @@ static int churn_child_run(struct task *task)
 		return error;
 	task_yield();
 	task_mutex_unlock(&churn->mutex);
+	if (((struct churn_child *)task)->is_hog)
+		compute_for(4 * ms);
 	return task_sleep_until(deadline_in_ns(50000));
 }
 
@@ -296,16 +311,22 @@ static int churn_run(struct task *task)
 	int error = 0;
 
 	while (error == 0 && !atomic_load_explicit(&churn->stop, memory_order_relaxed)) {
-		struct churn_child children[CHILDREN] = {0};
+		struct churn_child *children = calloc(churn->count, sizeof(*children));
 		struct scope scope;
 
+		if (!children)
+			return -ENOMEM;
+
 		scope_open(&scope, &(struct scope_options){0});
-		for (int i = 0; i < CHILDREN; i++) {
+		for (unsigned i = 0; i < churn->count; i++) {
 			children[i].task.run = churn_child_run;
 			children[i].churn = churn;
+			children[i].is_hog = churn->has_hogs && i % 8 == 0;
+			children[i].task.name = children[i].is_hog ? "hog" : "child";
 			error |= scope_fork(&scope, &children[i].task);
 		}
 		error |= scope_join(&scope);
+		free(children);
 	}
 	return error;
 }
@@ -315,22 +336,24 @@ static void churn_done(struct task *task)
 	countdown_arrive(&((struct churn *)task)->over);
 }
 
-static void pictures_can_be_taken_while_tasks_come_and_go(void **state)
+static void take_pictures(struct executor *executor, unsigned count, bool has_hogs)
 {
-	struct executor *executor = start_executor(8);
-	struct churn churn = {.task = {.run = churn_run, .done = churn_done}};
+	struct churn churn = {
+		.task = {.run = churn_run, .done = churn_done},
+		.count = count,
+		.has_hogs = has_hogs,
+	};
 	struct deadline deadline = deadline_in_ms(DUMP_PATIENCE_MS);
 	struct task_dump dump;
 	unsigned parked = 0;
 
-	(void)state;
 	countdown_init(&churn.over, 1);
 	task_mutex_init(&churn.mutex);
 	assert_int_equal(executor_submit(executor, &churn.task), 0);
 	for (unsigned i = 0; i < 300 || parked < 300; i++) {
 		assert_true(deadline_remaining_ns(deadline) > 0);
-		assert_int_equal(executor_dump_tasks(executor, 15, &dump), 0);
-		assert_in_range(dump.count, 0, 15);
+		assert_int_equal(executor_dump_tasks(executor, DUMP_MAX, &dump), 0);
+		assert_in_range(dump.count, 0, DUMP_MAX);
 		for (unsigned j = 0; j < dump.count; j++)
 			assert_non_null(dump.entries[j].id);
 		parked += count_parked(&dump);
@@ -342,6 +365,32 @@ static void pictures_can_be_taken_while_tasks_come_and_go(void **state)
 	task_mutex_finish(&churn.mutex);
 	countdown_finish(&churn.over);
 	executor_destroy(executor);
+}
+
+static void pictures_can_be_taken_while_tasks_come_and_go(void **state)
+{
+	(void)state;
+	take_pictures(start_executor(8), 20, false);
+}
+
+/* A carrier has more of them than it lists in a turn. */
+static void pictures_can_be_taken_of_many_that_come_and_go(void **state)
+{
+	struct executor_options options = options_for(8);
+
+	(void)state;
+	options.threads = 2;
+	take_pictures(start_executor_with(&options), 1800, false);
+}
+
+static void pictures_can_be_taken_while_carriers_are_handed_over(void **state)
+{
+	struct executor_options options = options_for(8);
+
+	(void)state;
+	options.threads = 2;
+	options.pinned_threshold_ms = 1;
+	take_pictures(start_executor_with(&options), 20, true);
 }
 
 int main(int argc, char **argv)
@@ -356,6 +405,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test_prestate(a_task_that_was_taken_its_carrier_runs_beside_it,
 	                                  "coroutine"),
 		cmocka_unit_test(pictures_can_be_taken_while_tasks_come_and_go),
+		cmocka_unit_test_prestate(pictures_can_be_taken_of_many_that_come_and_go,
+	                                  "coroutine"),
+		cmocka_unit_test_prestate(pictures_can_be_taken_while_carriers_are_handed_over,
+	                                  "coroutine"),
 	};
 
 	return run_over_executor(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

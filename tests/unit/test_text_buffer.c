@@ -32,6 +32,21 @@ static void numbers_are_printed_exactly(void **state)
 	text_buffer_finish(&buffer);
 }
 
+static void strings_are_quoted_as_json_wants_them(void **state)
+{
+	struct text_buffer buffer;
+	static const char expected[] = "\"a\\u0022b\\u005cc\\u000a\\u0001\xc3\xa4\"\"\"";
+
+	(void)state;
+	text_buffer_init(&buffer, 1000);
+	text_buffer_append_quoted(&buffer, "a\"b\\c\n\1\xc3\xa4");
+	text_buffer_append_quoted(&buffer, "");
+	assert_int_equal(buffer.error, 0);
+	assert_int_equal(buffer.length, strlen(expected));
+	assert_memory_equal(buffer.data, expected, buffer.length);
+	text_buffer_finish(&buffer);
+}
+
 static void trims_only_the_byte_it_is_told(void **state)
 {
 	struct text_buffer buffer;
@@ -102,6 +117,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_are_printed_exactly),
+		cmocka_unit_test(strings_are_quoted_as_json_wants_them),
 		cmocka_unit_test(trims_only_the_byte_it_is_told),
 		cmocka_unit_test(grows_to_its_limit_and_not_beyond),
 		cmocka_unit_test(an_error_stays_and_stops_later_appends),
