@@ -11,7 +11,7 @@ struct coroutine_carrier;
 struct executor;
 
 /** struct executor_ops */
-int coroutine_dump_tasks(struct executor *executor, struct task_dump *dump);
+int coroutine_dump_tasks(struct executor *base, struct task_dump *dump);
 
 /** List some coroutines of @carrier for the request that waits in carrier->dump, if it still
  * does. On the carrier. */
