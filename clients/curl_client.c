@@ -10,7 +10,7 @@
 
 #include "clients/curl_handle.h"
 #include "clients/curl_multi_service.h"
-#include "clients/resolver.h"
+#include "clients/http_fail.h"
 #include "clients/url_host.h"
 #include "executors/carrier.h"
 #include "executors/task.h"
@@ -30,48 +30,11 @@
 struct curl_client {
 	struct http_client client;
 	struct curl_client_options options; /* constant */
-	struct resolver *resolver;
 };
 
 static struct curl_client *curl_client(struct http_client *client)
 {
 	return (struct curl_client *)((char *)client - offsetof(struct curl_client, client));
-}
-
-static enum http_failure fail(struct http_call *call, enum http_failure failure, const char *reason)
-{
-	call->reason = reason;
-	return failure;
-}
-
-/* @error ended a wait. */
-static enum http_failure fail_wait(struct http_call *call, int error)
-{
-	enum cancel_reason reason = task_cancel_reason();
-
-	if (error == -ETIMEDOUT)
-		return fail(call, HTTP_TIMEOUT, "the call's deadline has passed");
-	assert(error == -ECANCELED);
-	return fail(call, reason == CANCEL_DEADLINE ? HTTP_TIMEOUT : HTTP_CANCELED,
-	            cancel_reason_name(reason));
-}
-
-static enum http_failure look_up(struct curl_client *self, struct http_call *call,
-                                 const struct url_host *host, struct deadline deadline,
-                                 struct resolver_answer *answer)
-{
-	int error = resolver_look_up(self->resolver, host->name, host->name_len, deadline, answer);
-
-	switch (error) {
-	case 0:
-		return HTTP_OK;
-	case -ENOENT:
-		return fail(call, HTTP_DNS, answer->reason);
-	case -EAGAIN:
-		return fail(call, HTTP_DNS, "too many names to look up");
-	default:
-		return fail_wait(call, error);
-	}
 }
 
 static enum http_failure run_transfer(struct curl_client *self, struct http_call *call,
@@ -100,8 +63,8 @@ static enum http_failure run_transfer(struct curl_client *self, struct http_call
 		carrier_call(curl_multi_service_remove, &transfer);
 	/* It may have ended just before the wait did. */
 	if (!atomic_load_explicit(&transfer.done, memory_order_acquire))
-		return fail_wait(call, error);
-	return fail(call, transfer.failure, transfer.reason);
+		return http_fail_wait(call, error);
+	return http_fail(call, transfer.failure, transfer.reason);
 }
 
 static enum http_failure curl_client_call(struct http_client *client, struct http_call *call,
@@ -112,16 +75,12 @@ static enum http_failure curl_client_call(struct http_client *client, struct htt
 	struct url_host host;
 	enum http_failure failure;
 
-	if (task_cancel_reason() != CANCEL_NONE)
-		return fail_wait(call, -ECANCELED);
-	if (deadline_remaining_ns(deadline) == 0)
-		return fail_wait(call, -ETIMEDOUT);
 	if (url_host_find(call->url, &host) < 0)
-		return fail(call, HTTP_PROTOCOL, "not an http or https URL");
+		return http_fail(call, HTTP_PROTOCOL, "not an http or https URL");
 	if (host.is_address)
 		return run_transfer(self, call, &host, NULL, deadline);
 
-	failure = look_up(self, call, &host, deadline, &answer);
+	failure = http_look_up(call, self->options.resolver, &host, deadline, &answer);
 	if (failure != HTTP_OK)
 		return failure;
 	return run_transfer(self, call, &host, answer.addresses, deadline);
@@ -129,10 +88,7 @@ static enum http_failure curl_client_call(struct http_client *client, struct htt
 
 static void curl_client_destroy(struct http_client *client)
 {
-	struct curl_client *self = curl_client(client);
-
-	resolver_destroy(self->resolver);
-	free(self);
+	free(curl_client(client));
 }
 
 static const struct http_client_ops curl_client_ops = {
@@ -164,7 +120,7 @@ int curl_client_create(const struct curl_client_options *options, struct http_cl
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct curl_client *self;
 
-	assert(options->connect_timeout_ms >= 1);
+	assert(options->connect_timeout_ms >= 1 && options->resolver);
 	(void)pthread_once(&once, global_init);
 	if (global_init_code != CURLE_OK)
 		return -ENOMEM;
@@ -174,10 +130,6 @@ int curl_client_create(const struct curl_client_options *options, struct http_cl
 	self = calloc(1, sizeof(*self));
 	if (!self)
 		return -ENOMEM;
-	if (resolver_create(&options->resolver, &self->resolver) < 0) {
-		free(self);
-		return -ENOMEM;
-	}
 	self->client.ops = &curl_client_ops;
 	self->options = *options;
 	*out = &self->client;

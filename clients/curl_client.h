@@ -7,7 +7,7 @@
 /* The client for everything libcurl speaks. Read curl_client.c for how it shares a carrier. */
 struct curl_client_options {
 	int64_t connect_timeout_ms; /* at least 1 */
-	struct resolver_options resolver;
+	struct resolver *resolver;  /* borrowed; outlives the client */
 };
 
 /**

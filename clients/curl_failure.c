@@ -2,23 +2,11 @@
 
 #include <errno.h>
 
-bool curl_failure_is_shortage(int system_error)
-{
-	switch (system_error) {
-	case EMFILE:
-	case ENFILE:
-	case ENOBUFS:
-	case ENOMEM:
-	case ENOSPC: /* the user's epoll watches */
-		return true;
-	default:
-		return false;
-	}
-}
+#include "clients/http_fail.h"
 
 static enum http_failure connect_failure(const struct curl_ending *ending)
 {
-	if (curl_failure_is_shortage(ending->system_error))
+	if (http_is_shortage(ending->system_error))
 		return HTTP_FD_LIMIT;
 	return ending->system_error == ETIMEDOUT ? HTTP_TIMEOUT : HTTP_CONNECT;
 }

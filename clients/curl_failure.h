@@ -17,7 +17,4 @@ struct curl_ending {
 /** What users see for @ending; written for libcurl 7.88 (see the cases). Any thread. */
 enum http_failure curl_failure(const struct curl_ending *ending);
 
-/** @system_error says that this process or system is out of fds or memory. */
-bool curl_failure_is_shortage(int system_error);
-
 #endif

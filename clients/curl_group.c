@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "clients/curl_failure.h"
+#include "clients/http_fail.h"
 
 /*
  * libcurl calls socket_changed() and timer_changed() from within almost
@@ -172,7 +172,7 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_so
 	                address->protocol);
 
 	(void)purpose;
-	if (fd < 0 && curl_failure_is_shortage(errno))
+	if (fd < 0 && http_is_shortage(errno))
 		handle->shortage = errno;
 	return fd < 0 ? CURL_SOCKET_BAD : fd;
 }

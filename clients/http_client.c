@@ -1,7 +1,11 @@
 #include "clients/http_client.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
+
+#include "clients/http_fail.h"
+#include "executors/task.h"
 
 const char *http_failure_name(enum http_failure failure)
 {
@@ -32,6 +36,10 @@ enum http_failure http_call_pass_on(struct http_client *client, struct http_call
 		deadline = deadline_earlier(
 			deadline,
 			(struct deadline){call->started_ns + (int64_t)call->timeout_ms * 1000000});
+	if (task_cancel_reason() != CANCEL_NONE)
+		return http_fail_wait(call, -ECANCELED);
+	if (call->started_ns >= deadline.ns)
+		return http_fail_wait(call, -ETIMEDOUT);
 	return client->ops->call(client, call, deadline);
 }
 

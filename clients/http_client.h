@@ -8,8 +8,8 @@
 #include "executors/deadline.h"
 
 /*
- * Calls to other HTTP services, as blocking code. curl_client.c is the real one;
- * tests/fakes/scripted_client.c answers from a script.
+ * Calls to other HTTP services, as blocking code. http1_client.h is for http://,
+ * curl_client.h for all of it; tests/fakes/scripted_client.c answers from a script.
  */
 
 /** What went wrong, as users see it in an answer; HTTP_OK when a whole reply arrived. */
@@ -63,7 +63,7 @@ struct http_client {
 
 struct http_client_ops {
 	const char *name;
-	/* @deadline has the call's timeout in it. */
+	/* @deadline has the call's timeout in it, and has not passed; the task is not cancelled. */
 	enum http_failure (*call)(struct http_client *client, struct http_call *call,
 	                          struct deadline deadline);
 	void (*destroy)(struct http_client *client);

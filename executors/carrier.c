@@ -28,6 +28,11 @@ void carrier_call_small(void (*fn)(struct carrier *carrier, void *arg), void *ar
 	carrier->ops->call_small(carrier, task_current(), fn, arg);
 }
 
+int64_t carrier_now_ns(struct carrier *carrier)
+{
+	return carrier->ops->now_ns(carrier);
+}
+
 struct carrier_service *carrier_service_find(struct carrier *carrier, const void *key)
 {
 	struct carrier_service *service = carrier->services;

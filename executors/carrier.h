@@ -66,6 +66,12 @@ void carrier_call(void (*fn)(struct carrier *carrier, void *arg), void *arg);
  */
 void carrier_call_small(void (*fn)(struct carrier *carrier, void *arg), void *arg);
 
+/**
+ * CLOCK_MONOTONIC when the carrier looked at it last, which is no more than a turn of its tasks
+ * ago, without a look at the clock. On the carrier.
+ */
+int64_t carrier_now_ns(struct carrier *carrier);
+
 /** The service with @key on @carrier, or NULL. On the carrier. */
 struct carrier_service *carrier_service_find(struct carrier *carrier, const void *key);
 

@@ -15,6 +15,10 @@ struct carrier_ops {
 	/* For io.c: the pthread kind polls an edge-triggered watch only when armed, and disarms it
 	 * when it is ready; the coroutine kind ignores this. */
 	void (*arm)(struct carrier *carrier, struct carrier_fd *watch, uint32_t events);
+	/* For io.c: what an edge-triggered watch that is not armed has ready, where nothing reports
+	 * it: on the pthread kind. The coroutine kind has nothing to add. */
+	uint32_t (*look)(struct carrier *carrier, const struct carrier_fd *watch);
+	int64_t (*now_ns)(struct carrier *carrier);
 };
 
 /** Embedded first in each kind's own struct. */

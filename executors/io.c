@@ -50,7 +50,8 @@ static void io_unregister(struct carrier *carrier, void *arg)
 {
 	struct io *io = arg;
 
-	(void)carrier_watch(carrier, &io->watch, 0);
+	(void)carrier;
+	io_detach(io);
 }
 
 /* Consume what is ready, or leave word that @task waits. */
@@ -87,13 +88,9 @@ int io_open(struct io *io, int fd)
 	return step.result;
 }
 
-int io_wait(struct io *io, uint32_t events, struct deadline deadline)
+int io_wait_at(struct io *io, uint32_t events, struct wait_site site, struct deadline deadline)
 {
 	struct io_step step = {.io = io, .events = events, .task = task_current()};
-	struct wait_site site = {
-		.kind = events & EPOLLIN ? WAIT_READABLE : WAIT_WRITABLE,
-		.detail = (unsigned)io->fd,
-	};
 
 	assert(io->carrier == carrier_current());
 	for (;;) {
@@ -110,10 +107,34 @@ int io_wait(struct io *io, uint32_t events, struct deadline deadline)
 	}
 }
 
+int io_wait(struct io *io, uint32_t events, struct deadline deadline)
+{
+	struct wait_site site = {
+		.kind = events & EPOLLIN ? WAIT_READABLE : WAIT_WRITABLE,
+		.detail = (unsigned)io->fd,
+	};
+
+	return io_wait_at(io, events, site, deadline);
+}
+
 void io_close(struct io *io)
 {
 	assert(!io->waiter);
 	carrier_call_small(io_unregister, io);
 	(void)close(io->fd); /* Linux closes it whatever it returns */
 	io->fd = -1;
+}
+
+uint32_t io_pending(struct io *io)
+{
+	struct carrier *carrier = io->carrier;
+
+	assert(!io->waiter);
+	return io->ready | carrier->ops->look(carrier, &io->watch);
+}
+
+void io_detach(struct io *io)
+{
+	assert(!io->waiter);
+	(void)carrier_watch(io->carrier, &io->watch, 0);
 }

@@ -47,7 +47,21 @@ int io_open(struct io *io, int fd);
  */
 int io_wait(struct io *io, uint32_t events, struct deadline deadline);
 
+/** The same, saying what for. */
+int io_wait_at(struct io *io, uint32_t events, struct wait_site site, struct deadline deadline);
+
 /** Unregister and close the fd. Nobody may be waiting for it. Task only. */
 void io_close(struct io *io);
+
+/* For an @io that nobody waits for, on its carrier: see carrier_call(). */
+
+/**
+ * What has become ready, as far as the carrier has been told, and not yet been consumed by a wait:
+ * for fds that are idle. It is not consumed. May be of what was read before it was reported.
+ */
+uint32_t io_pending(struct io *io);
+
+/** Unregister the fd, which stays io->fd and is the caller's from now on. */
+void io_detach(struct io *io);
 
 #endif

@@ -284,6 +284,21 @@ static void pthread_carrier_arm(struct carrier *base, struct carrier_fd *watch, 
 	polled->revents = (short)(polled->revents & (int)(events | POLLERR | POLLHUP));
 }
 
+static uint32_t pthread_carrier_look(struct carrier *base, const struct carrier_fd *watch)
+{
+	struct pollfd polled = {.fd = watch->fd, .events = POLLIN | POLLRDHUP};
+
+	(void)base;
+	return poll(&polled, 1, 0) > 0 ? (uint16_t)polled.revents : 0;
+}
+
+/* It has no turns. */
+static int64_t pthread_carrier_now_ns(struct carrier *base)
+{
+	(void)base;
+	return deadline_now_ns();
+}
+
 static int pthread_carrier_watch(struct carrier *base, struct carrier_fd *watch, uint32_t events)
 {
 	struct pthread_carrier *carrier = (struct pthread_carrier *)base;
@@ -307,6 +322,8 @@ static const struct carrier_ops pthread_carrier_ops = {
 	.call_small = pthread_carrier_call,
 	.watch = pthread_carrier_watch,
 	.arm = pthread_carrier_arm,
+	.look = pthread_carrier_look,
+	.now_ns = pthread_carrier_now_ns,
 };
 
 void pthread_carrier_init(struct pthread_carrier *carrier, struct pthread_seats *seats)

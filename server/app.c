@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "clients/blocking_client.h"
 #include "clients/curl_client.h"
+#include "clients/http1_client.h"
 #include "clients/upstream.h"
 #include "handlers/cpu.h"
 #include "handlers/fanout.h"
@@ -132,15 +134,36 @@ static int limit_client(const struct config *config, struct http_client **client
 	return upstream_client_create(*client, &limits, client);
 }
 
+static int create_client(const struct app *app, struct http_client **out)
+{
+	const char *wanted = app->config->client;
+	bool is_tls = strncasecmp(app->upstream, "https:", strlen("https:")) == 0;
+
+	if (strcmp(wanted, "curl") == 0 || (strcmp(wanted, "auto") == 0 && is_tls))
+		return curl_client_create(
+			&(struct curl_client_options){
+				.connect_timeout_ms = app->config->connect_timeout_ms,
+				.resolver = app->resolver,
+			},
+			out);
+	if (is_tls)
+		return -EPROTONOSUPPORT;
+	return http1_client_create(
+		&(struct http1_client_options){
+			.connect_timeout_ms = app->config->connect_timeout_ms,
+			.resolver = app->resolver,
+		},
+		out);
+}
+
 static int start_client(struct app *app)
 {
-	struct curl_client_options options = {
-		.connect_timeout_ms = app->config->connect_timeout_ms,
-		.resolver.offload = app->offload,
-	};
 	struct http_client *client;
-	int error = curl_client_create(&options, &client);
+	int error = resolver_create(&(struct resolver_options){.offload = app->offload},
+	                            &app->resolver);
 
+	if (error == 0)
+		error = create_client(app, &client);
 	if (error != 0)
 		return error;
 	error = limit_client(app->config, &client);
@@ -318,7 +341,8 @@ static void stop_inner(struct app *app)
 	handler_destroy(app->fanout);
 	http_client_destroy(app->blocking_client);
 	http_client_destroy(app->client);
-	offload_destroy(app->offload); /* the client's lookups are over */
+	resolver_destroy(app->resolver);
+	offload_destroy(app->offload); /* the lookups are over */
 	slow_endpoint_stop(app->slow_endpoint);
 	cpu_watch_finish(&app->cpus);
 	free(app->upstream);
@@ -335,6 +359,8 @@ static int start_inner(struct app *app, char error_text[APP_ERROR_BYTES])
 	error = name_upstream(app);
 	if (error == 0)
 		error = start_client(app);
+	if (error == -EPROTONOSUPPORT)
+		return explain(error_text, error, "use", "--client http1 with an https upstream");
 	if (error == 0)
 		error = create_handlers(app);
 	return error == 0 ? 0 : explain(error_text, error, "start", "the client and handlers");

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "clients/resolver.h"
 #include "executors/offload.h"
 #include "server/config.h"
 #include "server/cpu_watch.h"
@@ -33,6 +34,7 @@ struct app {
 	struct executor_set executors;
 	struct pinned_log pinned_log;
 	char *upstream;                      /* owned; the URL that /fanout calls */
+	struct resolver *resolver;           /* outlives the clients */
 	struct http_client *client;          /* a metered one */
 	struct http_client *blocking_client; /* NULL without --experiments */
 	struct handler *fanout;

@@ -60,7 +60,7 @@ struct config {
 	enum stack_guard stack_guard;
 
 	const char *upstream; /* a URL; NULL: the built-in slow endpoint */
-	const char *client;   /* "auto" or "curl" */
+	const char *client;   /* "auto", "http1" or "curl" */
 	unsigned call_timeout_ms;
 	unsigned connect_timeout_ms;
 	unsigned upstream_permits; /* 0: any number */

@@ -8,7 +8,7 @@ static const char *const executors[] = {"coroutine", "pool", "thread", NULL};
 static const char *const when_full[] = {"reject", "caller-runs", "wait", NULL};
 static const char *const stack_guards[] = {"auto", "madvise", "mprotect", "canary", NULL};
 static const char *const half_close[] = {"gone", "keep", NULL};
-static const char *const clients[] = {"auto", "curl", NULL};
+static const char *const clients[] = {"auto", "http1", "curl", NULL};
 
 enum { A_DAY_MS = 24 * 60 * 60 * 1000 };
 
@@ -118,8 +118,7 @@ const struct config_setting config_settings[] = {
          WORD,
          .default_text = "auto",
          .choices = clients,
-         .planned_choice = "http1",
-         .help = "what makes the calls"},
+         .help = "what makes the calls; auto is http1 for http://, else curl"},
 	{.name = "call-timeout-ms",
          FIELD(call_timeout_ms),
          MILLISECONDS(1),

@@ -36,10 +36,9 @@ struct config_setting {
 	size_t field_bytes;
 	const char *default_text; /* NULL: the zero value */
 	const char *zero_word; /* stands for the zero value, such as "auto"; NULL: nothing does */
-	const char *zero_meaning;   /* what the zero value is, if it is the default */
-	uint64_t minimum, maximum;  /* numbers */
-	const char *const *choices; /* words; NULL at the end */
-	const char *planned_choice; /* a word of the documentation that is not there yet; or NULL */
+	const char *zero_meaning;      /* what the zero value is, if it is the default */
+	uint64_t minimum, maximum;     /* numbers */
+	const char *const *choices;    /* words; NULL at the end */
 	enum config_command only_with; /* not CONFIG_SERVE: a flag of that command, no setting */
 	const char *help;
 };

@@ -105,9 +105,6 @@ static int find_choice(const struct config_setting *setting, const char *text,
 			return i;
 	}
 	list_choices(setting, list, sizeof(list));
-	if (setting->planned_choice && strcmp(text, setting->planned_choice) == 0)
-		return config_mistake(mistake, "'%.100s' is not there yet; there is: %s", text,
-		                      list);
 	return config_mistake(mistake, "'%.100s' is not one of %s", text, list);
 }
 

@@ -465,11 +465,25 @@ static void carrier_op_arm(struct carrier *base, struct carrier_fd *watch, uint3
 	(void)events;
 }
 
+static uint32_t carrier_op_look(struct carrier *base, const struct carrier_fd *watch)
+{
+	(void)base;
+	(void)watch;
+	return 0;
+}
+
+static int64_t carrier_op_now_ns(struct carrier *base)
+{
+	return of_base(base)->now_ns;
+}
+
 static const struct carrier_ops coroutine_carrier_ops = {
 	.call = coroutine_call,
 	.call_small = coroutine_call_small,
 	.watch = carrier_op_watch,
 	.arm = carrier_op_arm,
+	.look = carrier_op_look,
+	.now_ns = carrier_op_now_ns,
 };
 
 static void carrier_close(struct coroutine_carrier *carrier)

@@ -2,9 +2,11 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "clients/curl_client.h"
+#include "clients/http1_client.h"
 
 unsigned count_fds(void)
 {
@@ -18,6 +20,52 @@ unsigned count_fds(void)
 	return count;
 }
 
+const char *client_under_test;
+
+int run_over_client(int argc, char **argv, const struct CMUnitTest *cases, size_t count)
+{
+	if (argc != 3) {
+		(void)fprintf(stderr, "usage: %s EXECUTOR CLIENT\n", argv[0]);
+		return EXIT_FAILURE;
+	}
+	client_under_test = argv[2];
+	return run_over_executor(2, argv, cases, count);
+}
+
+static int create_on(struct resolver *resolver, struct http_client **client)
+{
+	if (strcmp(client_under_test, "curl") == 0)
+		return curl_client_create(
+			&(struct curl_client_options){
+				.connect_timeout_ms = CLIENT_CONNECT_TIMEOUT_MS,
+				.resolver = resolver,
+			},
+			client);
+	assert_string_equal(client_under_test, "http1");
+	return http1_client_create(
+		&(struct http1_client_options){
+			.connect_timeout_ms = CLIENT_CONNECT_TIMEOUT_MS,
+			.resolver = resolver,
+		},
+		client);
+}
+
+int create_client(const struct resolver_options *options, struct resolver **resolver,
+                  struct http_client **client)
+{
+	struct resolver_options on_lanes = *options;
+	int error;
+
+	on_lanes.offload = lanes_for_tests();
+	error = resolver_create(&on_lanes, resolver);
+	if (error < 0)
+		return error;
+	error = create_on(*resolver, client);
+	if (error < 0)
+		resolver_destroy(*resolver);
+	return error;
+}
+
 int client_setup(void **state, const struct raw_reply *replies)
 {
 	static struct client_fixture fixture;
@@ -25,13 +73,9 @@ int client_setup(void **state, const struct raw_reply *replies)
 	fixture.fds_before = count_fds();
 	fixture.server = raw_server_start(replies);
 	fixture.executor = start_executor(CLIENT_TASKS);
-	assert_int_equal(curl_client_create(
-				 &(struct curl_client_options){
-					 .connect_timeout_ms = CLIENT_CONNECT_TIMEOUT_MS,
-					 .resolver.offload = lanes_for_tests(),
-				 },
-				 &fixture.client),
-	                 0);
+	assert_int_equal(
+		create_client(&(struct resolver_options){0}, &fixture.resolver, &fixture.client),
+		0);
 	*state = &fixture;
 	return 0;
 }
@@ -42,6 +86,7 @@ int client_teardown(void **state)
 
 	executor_destroy(fixture->executor);
 	http_client_destroy(fixture->client);
+	resolver_destroy(fixture->resolver);
 	raw_server_stop(fixture->server);
 	assert_int_equal(count_fds(), fixture->fds_before);
 	return 0;

@@ -2,18 +2,30 @@
 #define TESTS_CONTRACT_CLIENT_FIXTURE_H
 
 #include "clients/http_client.h"
+#include "clients/resolver.h"
 #include "tests/contract/over_executor.h"
 #include "tests/contract/raw_server.h"
 
 /* A client on the executor under test, and a server for it to call. */
 struct client_fixture {
 	struct http_client *client;
+	struct resolver *resolver; /* the client's */
 	struct executor *executor;
 	struct raw_server *server;
 	unsigned fds_before; /* open in this process before all of these */
 };
 
 enum { CLIENT_TASKS = 250, CLIENT_MAX_REPLY_BYTES = 64 * 1024, CLIENT_CONNECT_TIMEOUT_MS = 2000 };
+
+/** The name of the client under test, and run_over_executor() that takes it from the arguments: the
+ * second, after the executor's. */
+extern const char *client_under_test;
+int run_over_client(int argc, char **argv, const struct CMUnitTest *cases, size_t count);
+
+/** A client of that name with a resolver of its own, which looks names up on lanes_for_tests().
+ * Returns what creating them does. */
+int create_client(const struct resolver_options *options, struct resolver **resolver,
+                  struct http_client **client);
 
 /* For cmocka: the first with the replies that a raw_server is to give. The teardown fails the test
  * if a file descriptor is left open. */

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "clients/curl_client.h"
 #include "tests/contract/client_fixture.h"
 #include "tests/fakes/refusals.h"
 
@@ -22,17 +21,14 @@ static void look_up(const char *host, struct resolver_answer *answer)
 	*answer = (struct resolver_answer){.addresses = "127.0.0.1"};
 }
 
-static struct curl_client_options client_options = {
-	.connect_timeout_ms = CLIENT_CONNECT_TIMEOUT_MS,
-	.resolver.look_up = look_up,
-};
+static const struct resolver_options resolver_options = {.look_up = look_up};
 
 static int set_up(void **state)
 {
 	int length;
 
 	(void)state;
-	client_options.resolver.offload = lanes_for_tests();
+	(void)lanes_for_tests(); /* now, when nothing is refused */
 	server = raw_server_start(replies);
 	length = snprintf(url, sizeof(url), "http://name.example:%u/",
 	                  (unsigned)raw_server_port(server));
@@ -49,6 +45,7 @@ static int tear_down(void **state)
 
 struct attempt {
 	struct http_client *client;
+	struct resolver *resolver;
 	unsigned k, refused; /* the task's own thread is not what is to be refused */
 	struct http_call first, second;
 };
@@ -75,7 +72,7 @@ static bool try_calls(struct attempt *attempt)
 	struct executor *executor = start_executor(4);
 	bool has_failed;
 
-	assert_int_equal(curl_client_create(&client_options, &attempt->client), 0);
+	assert_int_equal(create_client(&resolver_options, &attempt->resolver, &attempt->client), 0);
 	attempt->first = attempt->second = call_to_server();
 	assert_int_equal(run_in_task(executor, call_twice, attempt), 0);
 	has_failed = attempt->first.failure != HTTP_OK;
@@ -88,6 +85,7 @@ static bool try_calls(struct attempt *attempt)
 	http_call_finish(&attempt->second);
 	executor_destroy(executor);
 	http_client_destroy(attempt->client);
+	resolver_destroy(attempt->resolver);
 	return has_failed;
 }
 
@@ -111,20 +109,23 @@ static void a_call_ends_whatever_is_refused_and_the_next_succeeds(void **state)
 static void a_client_starts_or_says_why_not(void **state)
 {
 	struct http_client *client = NULL;
+	struct resolver *resolver = NULL;
 	unsigned refused = 1, failures = 0;
 
 	(void)state;
-	client_options.resolver.offload = lanes_for_tests();
+	(void)lanes_for_tests(); /* now, when nothing is refused */
 	for (unsigned k = 1; refused > 0; k++) {
 		int error;
 
 		refuse(REFUSE_ALL, k);
-		error = curl_client_create(&client_options, &client);
+		error = create_client(&resolver_options, &resolver, &client);
 		refused = refusals_end();
-		if (error == 0)
+		if (error == 0) {
 			http_client_destroy(client);
-		else
+			resolver_destroy(resolver);
+		} else {
 			assert_int_equal(error, -ENOMEM);
+		}
 		failures += error < 0;
 	}
 	assert_int_equal(failures, 2);
@@ -138,5 +139,5 @@ int main(int argc, char **argv)
 			a_call_ends_whatever_is_refused_and_the_next_succeeds, set_up, tear_down),
 	};
 
-	return run_over_executor(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+	return run_over_client(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -237,5 +237,5 @@ int main(int argc, char **argv)
 	};
 #undef CASE
 
-	return run_over_executor(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+	return run_over_client(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
 }

@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "clients/curl_client.h"
 #include "executors/cancel.h"
 #include "tests/contract/client_fixture.h"
 
@@ -285,13 +284,8 @@ static void the_next_address_is_tried_when_one_refuses(void **state)
 	                         (unsigned)raw_server_port(own.server)),
 	                1, sizeof(url) - 1);
 	own.executor = start_executor(2);
-	assert_int_equal(curl_client_create(
-				 &(struct curl_client_options){
-					 .connect_timeout_ms = CLIENT_CONNECT_TIMEOUT_MS,
-					 .resolver.look_up = find_two_addresses,
-					 .resolver.offload = lanes_for_tests(),
-				 },
-				 &own.client),
+	assert_int_equal(create_client(&(struct resolver_options){.look_up = find_two_addresses},
+	                               &own.resolver, &own.client),
 	                 0);
 	for (int i = 0; i < 10; i++) {
 		struct http_call call = call_of(url);
@@ -303,6 +297,7 @@ static void the_next_address_is_tried_when_one_refuses(void **state)
 	}
 	executor_destroy(own.executor);
 	http_client_destroy(own.client);
+	resolver_destroy(own.resolver);
 }
 
 static void a_malformed_url_is_a_protocol_error(void **state)
@@ -339,5 +334,5 @@ int main(int argc, char **argv)
 	};
 #undef CASE
 
-	return run_over_executor(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+	return run_over_client(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
 }

@@ -8,7 +8,7 @@ import fanoutd
 from fanoutd import PATIENCE, Server, wait_until
 
 MEASURED_S = 3
-STRAY = 2  # wake-ups of a thread in that time: an idle connection that is closed, say
+STRAY = 2  # wake-ups of a thread in that time
 MOST_CPU_S = 0.1  # of the whole process in that time
 
 
@@ -31,6 +31,16 @@ def cpu_s(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def sockets(pid):
+    count = 0
+    for descriptor in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            count += os.readlink(f"/proc/{pid}/fd/{descriptor}").startswith("socket:")
+        except FileNotFoundError:
+            continue  # closed meanwhile
+    return count
+
+
 def name(pid, thread):
     with open(f"/proc/{pid}/task/{thread}/comm", encoding="ascii") as comm:
         return comm.read().strip()
@@ -40,9 +50,12 @@ def name(pid, thread):
 class Idle(unittest.TestCase):
     def check_is_idle_after(self, *paths):
         with Server("--experiments", "--carriers", "2") as server:
+            pid = server.process.pid
+            sockets_before = sockets(pid)
             for path in paths:
                 self.assertEqual(server.get(path).status, 200)
-            pid = server.process.pid
+            # Connections of calls, which are kept for a few seconds, wake who closes them.
+            wait_until(lambda: sockets(pid) <= sockets_before, "end of the connections")
             self.settle(pid)
             before, cpu_before_s = wake_ups(pid), cpu_s(pid)
             time.sleep(MEASURED_S)

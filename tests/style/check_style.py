@@ -1,6 +1,6 @@
 """What neither the compiler nor clang-format nor clang-tidy checks. TAP, one test for each rule.
 
-usage: check_style.py SOURCE_ROOT LIBEXECUTORS_A
+usage: check_style.py SOURCE_ROOT LIBEXECUTORS_A LIBCLIENTS_A
 """
 
 import pathlib
@@ -25,7 +25,9 @@ LIBRARY_FOLDERS = {
 }
 BANNED = ["alloca", "atoi", "atol", "gets", "pthread_detach", "sleep", "sprintf", "strcat", "strcpy",
           "strtok", "system", "usleep", "vsprintf"]
-FOREIGN_SYMBOLS = re.compile(r"\b(curl_|h2o_|json_|SSL_|EVP_)\w+")
+FOREIGN_SYMBOLS = re.compile(r"\b(curl_|h2o_|json_|phr_|SSL_|EVP_)\w+")
+# clients/ uses the parser that libh2o exports (phr.h), and nothing else of it.
+FOREIGN_SYMBOLS_TO_CLIENTS = re.compile(r"\b(h2o_|json_|SSL_|EVP_)\w+")
 LONGEST_FILE = 600
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
@@ -95,9 +97,9 @@ def conditionals_inside_functions(source):
         depth += line.count("{") - line.count("}")
 
 
-def foreign_symbols(library):
+def foreign_symbols(library, foreign):
     symbols = subprocess.run(["nm", "-u", library], capture_output=True, text=True, check=True).stdout
-    return sorted({match[0] for match in FOREIGN_SYMBOLS.finditer(symbols)})
+    return sorted({match[0] for match in foreign.finditer(symbols)})
 
 
 RULES = [banned_functions, notes_to_self, long_files, includes_the_wrong_way, library_headers_out_of_place,
@@ -109,7 +111,8 @@ def main():
     sources = [Source(root, path) for layer in MAY_INCLUDE
                for path in sorted((root / layer).rglob("*.[ch]"))]
     results = [(rule.__name__, [fault for source in sources for fault in rule(source)]) for rule in RULES]
-    results.append(("foreign_symbols_in_libexecutors", foreign_symbols(sys.argv[2])))
+    results.append(("foreign_symbols_in_libexecutors", foreign_symbols(sys.argv[2], FOREIGN_SYMBOLS)))
+    results.append(("foreign_symbols_in_libclients", foreign_symbols(sys.argv[3], FOREIGN_SYMBOLS_TO_CLIENTS)))
 
     print(f"1..{len(results)}")
     for number, (name, faults) in enumerate(results, 1):

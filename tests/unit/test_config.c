@@ -225,8 +225,8 @@ static void refuses_words_that_are_no_choice(void **state)
 	refuse(ARGUMENTS("--executor="), ENVIRONMENT(NULL), "--executor: '' is not one of");
 	refuse(ARGUMENTS("--when-full=Reject"), ENVIRONMENT(NULL),
 	       "--when-full: 'Reject' is not one of reject, caller-runs, wait");
-	refuse(ARGUMENTS("--client=http1"), ENVIRONMENT(NULL),
-	       "--client: 'http1' is not there yet; there is: auto, curl");
+	refuse(ARGUMENTS("--client=http2"), ENVIRONMENT(NULL),
+	       "--client: 'http2' is not one of auto, http1, curl");
 	refuse(ARGUMENTS("--executor=a\nb"), ENVIRONMENT(NULL), "--executor: 'a?b' is not one of");
 }
 

@@ -1,0 +1,189 @@
+#include "clients/http1_connection.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/*
+ * Two system calls are left out that a client usually makes.
+ *
+ * The read that fails with EAGAIN. After a request has been sent we wait, although
+ * io.h says to read first, and that loses no wake-up: poller edges are kept in the
+ * io until a wait consumes them, before the read that follows. When a read has come
+ * short, it has emptied the socket; whatever arrives after that raises an edge
+ * which no wait has consumed yet, so the next wait ends. Only after a read that
+ * filled its room, or a wait for something else that may have consumed the edge,
+ * is there anything that no edge is going to tell of: @may_have_more.
+ *
+ * The getsockopt(SO_ERROR). send(2) is tried while connecting: on Linux it fails
+ * with EAGAIN until connected, and with the error of the connect if that failed. On
+ * one machine it mostly succeeds at once.
+ */
+
+int http1_connection_open(struct http1_connection *connection, const struct http1_address *address,
+                          struct deadline until)
+{
+	int fd, on = 1, error;
+
+	fd = socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	/* The end of a long body would wait for an acknowledgement. Without it, it does. */
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	error = 0;
+	if (connect(fd, (const struct sockaddr *)&address->storage, address->length) < 0 &&
+	    errno != EINPROGRESS && errno != EINTR)
+		error = -errno;
+	if (error == 0)
+		error = io_open(&connection->io, fd);
+	if (error < 0) {
+		(void)close(fd);
+		return error;
+	}
+	connection->state = HTTP1_CONNECTING;
+	connection->connect_until = until;
+	return 0;
+}
+
+int http1_connection_attach(struct http1_connection *connection)
+{
+	int error = io_open(&connection->io, connection->io.fd);
+
+	if (error == 0)
+		connection->state = HTTP1_CONNECTED;
+	return error;
+}
+
+/* @sent bytes less to send. */
+static void advance(struct msghdr *message, size_t sent)
+{
+	while (message->msg_iovlen > 0 && sent >= message->msg_iov->iov_len) {
+		sent -= message->msg_iov->iov_len;
+		message->msg_iov++;
+		message->msg_iovlen--;
+	}
+	if (message->msg_iovlen > 0) {
+		message->msg_iov->iov_base = (char *)message->msg_iov->iov_base + sent;
+		message->msg_iov->iov_len -= sent;
+	}
+}
+
+/* Once connected, for a reply as well: a server that refuses a long request may answer, and read no
+ * further. 0: go on sending. 1: read first. */
+static int wait_to_send(struct http1_connection *connection, const struct http1_wait *wait)
+{
+	int error;
+
+	if (connection->state == HTTP1_CONNECTING)
+		return io_wait_at(&connection->io, EPOLLOUT, wait->site,
+		                  deadline_earlier(wait->deadline, connection->connect_until));
+	error = io_wait_at(&connection->io, EPOLLIN | EPOLLOUT, wait->site, wait->deadline);
+	connection->may_have_more = true;
+	return error < 0 ? error : !http1_connection_is_quiet(connection);
+}
+
+/* send(2) has failed with @error. 0: try again; 1: read what there is. */
+static int after_failed_send(struct http1_connection *connection, int error,
+                             const struct http1_wait *wait)
+{
+	switch (error) {
+	case EINTR:
+		return 0;
+	case EAGAIN:
+		return wait_to_send(connection, wait);
+	case ENOBUFS:
+	case ENOMEM:
+		return -error;
+	default:
+		return connection->state == HTTP1_CONNECTING ? -error : 1;
+	}
+}
+
+int http1_connection_send(struct http1_connection *connection, const struct http1_request *request,
+                          const struct http1_wait *wait)
+{
+	struct iovec parts[2] = {
+		{.iov_base = (void *)request->head, .iov_len = request->head_bytes},
+		{.iov_base = (void *)request->body, .iov_len = request->body_bytes},
+	};
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = request->body_bytes > 0 ? 2 : 1};
+
+	connection->is_cut = false;
+	while (message.msg_iovlen > 0) {
+		ssize_t sent = sendmsg(connection->io.fd, &message, MSG_NOSIGNAL);
+		int next;
+
+		if (sent >= 0) {
+			connection->state = HTTP1_CONNECTED;
+			advance(&message, (size_t)sent);
+			continue;
+		}
+		next = after_failed_send(connection, errno, wait);
+		if (next < 0)
+			return next;
+		if (next > 0) {
+			connection->is_cut = true;
+			return 0;
+		}
+	}
+	return 0;
+}
+
+void http1_connection_close(struct http1_connection *connection)
+{
+	io_close(&connection->io);
+	connection->state = HTTP1_UNOPENED;
+}
+
+int http1_connection_wait(struct http1_connection *connection, const struct http1_wait *wait)
+{
+	if (connection->may_have_more)
+		return 0;
+	return io_wait_at(&connection->io, EPOLLIN, wait->site, wait->deadline);
+}
+
+ssize_t http1_connection_read(struct http1_connection *connection, void *into, size_t room)
+{
+	ssize_t got;
+
+	do
+		got = recv(connection->io.fd, into, room, 0);
+	while (got < 0 && errno == EINTR);
+	connection->may_have_more = got == (ssize_t)room;
+	return got < 0 ? -errno : got;
+}
+
+bool http1_connection_is_quiet(const struct http1_connection *connection)
+{
+	char byte;
+
+	return recv(connection->io.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+	       (errno == EAGAIN || errno == EINTR);
+}
+
+/* No system call if nothing was reported. EPOLLIN alone may be of bytes that were read before it
+ * was reported; else nobody has asked for what there is. */
+bool http1_connection_is_alive(struct http1_connection *connection)
+{
+	uint32_t events = io_pending(&connection->io) & ~(uint32_t)EPOLLOUT;
+
+	return events == 0 || (events == EPOLLIN && http1_connection_is_quiet(connection));
+}
+
+void http1_connection_detach(struct http1_connection *connection)
+{
+	io_detach(&connection->io);
+	connection->state = HTTP1_DETACHED;
+}
+
+void http1_connection_destroy(struct http1_connection *connection)
+{
+	if (connection->state == HTTP1_CONNECTING || connection->state == HTTP1_CONNECTED)
+		http1_connection_detach(connection);
+	if (connection->state == HTTP1_DETACHED)
+		(void)close(connection->io.fd); /* Linux closes it whatever it returns */
+	free(connection);
+}

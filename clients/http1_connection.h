@@ -1,0 +1,85 @@
+#ifndef CLIENTS_HTTP1_CONNECTION_H
+#define CLIENTS_HTTP1_CONNECTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "clients/http1_address.h"
+#include "clients/http1_request.h"
+#include "executors/io.h"
+
+/* A connection of the http1 client, from connect(2) to close(2), and one request upon it. */
+struct http1_host;
+
+enum http1_connection_state {
+	HTTP1_UNOPENED, /* zero: io.fd means nothing */
+	HTTP1_DETACHED, /* io.fd is connected, and no carrier's */
+	HTTP1_CONNECTING,
+	HTTP1_CONNECTED, /* at least, something could be sent */
+};
+
+/** Zero it first. A call's, and so its task's, or idle, and so the table's that it is in. */
+struct http1_connection {
+	struct io io;
+	enum http1_connection_state state;
+	bool may_have_more; /* there may be bytes to read that are not going to be reported: read
+	                       before waiting */
+	bool is_cut;        /* the request was not sent as a whole */
+	struct deadline connect_until;
+
+	/* For http1_hosts.c. */
+	struct http1_host *host;
+	struct http1_connection *newer, *older; /* of the idle ones of @host */
+	int64_t idle_since_ns;
+};
+
+/** Why and for how long a call waits. */
+struct http1_wait {
+	struct wait_site site;
+	struct deadline deadline;
+};
+
+/**
+ * Begin to connect an unopened connection. That it has failed is seen when something is sent.
+ * Task only. Returns 0 or the negative errno of socket(2), connect(2) or io_open(); it is unopened
+ * then.
+ */
+int http1_connection_open(struct http1_connection *connection, const struct http1_address *address,
+                          struct deadline until);
+
+/** Register a detached one with the task's carrier. Task only. Returns as io_open() does. */
+int http1_connection_attach(struct http1_connection *connection);
+
+/**
+ * Send @request as soon as there is a connection, or as much of it as the peer takes, for one that
+ * ends early may have answered: what became of it is to be read.
+ *
+ * Task only; parks. Returns 0; -ECANCELED; -ETIMEDOUT at the deadline, or at connect_until while
+ * connecting; while connecting why that failed; -ENOBUFS, -ENOMEM.
+ */
+int http1_connection_send(struct http1_connection *connection, const struct http1_request *request,
+                          const struct http1_wait *wait);
+
+/** Close it, after which it is unopened. Task only. */
+void http1_connection_close(struct http1_connection *connection);
+
+/** Wait until there may be something to read. Task only; parks. 0, -ETIMEDOUT, -ECANCELED. */
+int http1_connection_wait(struct http1_connection *connection, const struct http1_wait *wait);
+
+/** Returns bytes read, 0 at the end, -EAGAIN, or another negative errno. Task only. */
+ssize_t http1_connection_read(struct http1_connection *connection, void *into, size_t room);
+
+/** Whether an idle one can take a request, as far as its carrier knows. On the carrier. */
+bool http1_connection_is_alive(struct http1_connection *connection);
+
+/** The same, as far as the kernel knows: a system call. Any thread. */
+bool http1_connection_is_quiet(const struct http1_connection *connection);
+
+/** An open one becomes detached. On its carrier. */
+void http1_connection_detach(struct http1_connection *connection);
+
+/** Close it in any state, and free it. On its carrier; if detached or unopened, any thread. */
+void http1_connection_destroy(struct http1_connection *connection);
+
+#endif
