@@ -16,7 +16,7 @@
  *	buffer (http1_connection.c), have that read as a reply (http1_reply.c), keep
  *	the body, give the connection back.
  *
- * On a kept connection that is three system calls: sendmsg, recv, and a share of
+ * On a kept connection that is three system calls: send, recv, and a share of
  * the carrier's epoll_pwait2.
  */
 struct http1_client {

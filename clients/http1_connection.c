@@ -102,6 +102,16 @@ static int after_failed_send(struct http1_connection *connection, int error,
 	}
 }
 
+/* What is one piece goes by send(2), which is cheaper. */
+static ssize_t send_some(int fd, const struct msghdr *message)
+{
+	const struct iovec *first = message->msg_iov;
+
+	if (message->msg_iovlen == 1)
+		return send(fd, first->iov_base, first->iov_len, MSG_NOSIGNAL);
+	return sendmsg(fd, message, MSG_NOSIGNAL);
+}
+
 int http1_connection_send(struct http1_connection *connection, const struct http1_request *request,
                           const struct http1_wait *wait)
 {
@@ -113,7 +123,7 @@ int http1_connection_send(struct http1_connection *connection, const struct http
 
 	connection->is_cut = false;
 	while (message.msg_iovlen > 0) {
-		ssize_t sent = sendmsg(connection->io.fd, &message, MSG_NOSIGNAL);
+		ssize_t sent = send_some(connection->io.fd, &message);
 		int next;
 
 		if (sent >= 0) {

@@ -36,7 +36,7 @@ static char *put_number(char *at, uint64_t number)
  * stands before them. */
 static const char *find_target(const char *url, const struct url_host *host)
 {
-	const char *authority = strstr(url, "://") + strlen("://");
+	const char *authority = url + strlen("http://");
 
 	if (host->name != authority + (*authority == '['))
 		return NULL;
@@ -123,13 +123,15 @@ static bool says_length(const struct http1_request *request, const char *method)
 int http1_request_init(struct http1_request *request, const struct http_call *call,
                        const struct url_host *host)
 {
-	const char *method = call->method ? call->method : "GET", *target;
+	static const char get[] = "GET";
+	const char *method = call->method ? call->method : get, *target;
 	size_t target_bytes, most;
 	char *head = request->small, *at;
 
 	request->head = request->small;
 	target = find_target(call->url, host);
-	if (!target || !measure_target(target, &target_bytes) || !is_token(method))
+	if (!target || !measure_target(target, &target_bytes) ||
+	    (method != get && !is_token(method)))
 		return -EINVAL;
 	most = strlen(method) + target_bytes + host->name_len + FIXED_BYTES;
 	if (most > sizeof(request->small)) {
