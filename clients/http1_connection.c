@@ -71,6 +71,17 @@ static void advance(struct msghdr *message, size_t sent)
 	}
 }
 
+/* Whether the peer has closed the connection, or answered, other than by an interim reply. */
+static bool has_answer(const struct http1_connection *connection)
+{
+	char start[sizeof("HTTP/1.1 1") - 1];
+	ssize_t got = recv(connection->io.fd, start, sizeof(start), MSG_PEEK | MSG_DONTWAIT);
+
+	if (got < 0)
+		return errno != EAGAIN && errno != EINTR;
+	return got == 0 || (got == sizeof(start) && start[got - 1] != '1');
+}
+
 /* Once connected, for a reply as well: a server that refuses a long request may answer, and read no
  * further. 0: go on sending. 1: read first. */
 static int wait_to_send(struct http1_connection *connection, const struct http1_wait *wait)
@@ -82,7 +93,7 @@ static int wait_to_send(struct http1_connection *connection, const struct http1_
 		                  deadline_earlier(wait->deadline, connection->connect_until));
 	error = io_wait_at(&connection->io, EPOLLIN | EPOLLOUT, wait->site, wait->deadline);
 	connection->may_have_more = true;
-	return error < 0 ? error : !http1_connection_is_quiet(connection);
+	return error < 0 ? error : has_answer(connection);
 }
 
 /* send(2) has failed with @error. 0: try again; 1: read what there is. */
