@@ -29,7 +29,8 @@
  */
 struct curl_client {
 	struct http_client client;
-	struct curl_client_options options; /* constant */
+	struct curl_settings settings; /* constant */
+	struct resolver *resolver;
 };
 
 static struct curl_client *curl_client(struct http_client *client)
@@ -46,8 +47,7 @@ static enum http_failure run_transfer(struct curl_client *self, struct http_call
 		.call = call,
 		.addresses = addresses,
 		.host = host,
-		.client = self,
-		.connect_timeout_ms = self->options.connect_timeout_ms,
+		.settings = &self->settings,
 	};
 	struct wait_site site = {
 		.kind = WAIT_CALL,
@@ -80,7 +80,7 @@ static enum http_failure curl_client_call(struct http_client *client, struct htt
 	if (host.is_address)
 		return run_transfer(self, call, &host, NULL, deadline);
 
-	failure = http_look_up(call, self->options.resolver, &host, deadline, &answer);
+	failure = http_look_up(call, self->resolver, &host, deadline, &answer);
 	if (failure != HTTP_OK)
 		return failure;
 	return run_transfer(self, call, &host, answer.addresses, deadline);
@@ -88,7 +88,10 @@ static enum http_failure curl_client_call(struct http_client *client, struct htt
 
 static void curl_client_destroy(struct http_client *client)
 {
-	free(curl_client(client));
+	struct curl_client *self = curl_client(client);
+
+	curl_tls_finish(&self->settings.tls);
+	free(self);
 }
 
 static const struct http_client_ops curl_client_ops = {
@@ -106,19 +109,22 @@ static void global_init(void)
 	global_init_code = curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
+/* HTTP, with OpenSSL for https: curl_tls.c works with no other. */
 static bool speaks_http(void)
 {
-	const char *const *name = curl_version_info(CURLVERSION_NOW)->protocols;
+	const curl_version_info_data *libcurl = curl_version_info(CURLVERSION_NOW);
+	const char *const *name = libcurl->protocols;
 
-	while (*name && strcmp(*name, "http") != 0)
+	while (*name && strcmp(*name, "https") != 0)
 		name++;
-	return *name;
+	return *name && strncmp(libcurl->ssl_version, "OpenSSL/", strlen("OpenSSL/")) == 0;
 }
 
 int curl_client_create(const struct curl_client_options *options, struct http_client **out)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct curl_client *self;
+	int error;
 
 	assert(options->connect_timeout_ms >= 1 && options->resolver);
 	(void)pthread_once(&once, global_init);
@@ -130,8 +136,15 @@ int curl_client_create(const struct curl_client_options *options, struct http_cl
 	self = calloc(1, sizeof(*self));
 	if (!self)
 		return -ENOMEM;
+	error = curl_tls_init(&self->settings.tls, options->ca_file, options->insecure);
+	if (error < 0) {
+		free(self);
+		return error;
+	}
 	self->client.ops = &curl_client_ops;
-	self->options = *options;
+	self->settings.connect_timeout_ms = options->connect_timeout_ms;
+	self->settings.http2 = options->http2;
+	self->resolver = options->resolver;
 	*out = &self->client;
 	return 0;
 }

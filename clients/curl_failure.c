@@ -42,9 +42,9 @@ enum http_failure curl_failure(const struct curl_ending *ending)
 	case CURLE_SEND_ERROR:
 	case CURLE_GOT_NOTHING:
 	case CURLE_PARTIAL_FILE:
+	case CURLE_HTTP2_STREAM: /* the server ended the stream, or the connection under it */
 		return HTTP_RESET;
 	case CURLE_FILESIZE_EXCEEDED:
-	case CURLE_WRITE_ERROR: /* our write callback refused the rest */
 		return HTTP_TOO_LARGE;
 	case CURLE_OUT_OF_MEMORY:
 		/* It also stands for a header line over 100 KiB. */

@@ -256,6 +256,7 @@ int curl_group_init(struct curl_group *group, struct carrier *carrier)
 		return -ENOMEM;
 	group->multi = multi;
 	group->carrier = carrier;
+	group->most_transfers = group->is_multiplexed ? CURL_GROUP_STREAMS : CURL_GROUP_TRANSFERS;
 	group->timer.fire = timer_fired;
 	group->run_at = group->armed_at = DEADLINE_NEVER;
 	/* Cannot fail: the options exist and take no memory. */
@@ -263,7 +264,7 @@ int curl_group_init(struct curl_group *group, struct carrier *carrier)
 	(void)curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, group);
 	(void)curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer_changed);
 	(void)curl_multi_setopt(multi, CURLMOPT_TIMERDATA, group);
-	(void)curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)CURL_GROUP_TRANSFERS);
+	(void)curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)group->most_transfers);
 	return 0;
 }
 

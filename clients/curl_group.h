@@ -15,15 +15,21 @@
  * that of groups of 64, with 5,000 several times. So a carrier has as many
  * groups as it needs. Each keeps its own idle connections, at most as many as
  * transfers, so a group that has been full has one for each.
+ *
+ * Over HTTP/2 a group shares one connection, so it has as many transfers as servers
+ * are told to allow on one (RFC 9113, 6.5.2). With more, 7.88 would open a connection
+ * for each of the others: it makes them wait for the first one alone.
  */
-enum { CURL_GROUP_TRANSFERS = 64 };
+enum { CURL_GROUP_TRANSFERS = 64, CURL_GROUP_STREAMS = 100 };
 
 struct curl_group {
 	/* The transfer of @handle has ended with @code; it is still in the group. */
 	void (*ended)(struct curl_group *group, struct curl_handle *handle, CURLcode code);
-	void *arg;          /* of whoever set @ended */
-	unsigned transfers; /* in it now */
-	bool was_used;      /* a transfer was added; cleared by whoever looks */
+	void *arg;               /* of whoever set @ended */
+	bool is_multiplexed;     /* its transfers are, see curl_transfer_is_multiplexed() */
+	unsigned most_transfers; /* at once */
+	unsigned transfers;      /* in it now */
+	bool was_used;           /* a transfer was added; cleared by whoever looks */
 	struct curl_group *next;
 	struct curl_group *next_with_room;
 
@@ -40,7 +46,7 @@ struct curl_group {
 
 /* All of these on the carrier, none of them from @ended but curl_group_remove(). */
 
-/** Zeroed but for what its first lines say. Returns 0 or -ENOMEM. */
+/** Zeroed but for @ended, @arg and @is_multiplexed. Returns 0 or -ENOMEM. */
 int curl_group_init(struct curl_group *group, struct carrier *carrier);
 
 /** No transfer is in it. Closes its connections. */
@@ -48,7 +54,7 @@ void curl_group_finish(struct curl_group *group);
 
 static inline bool curl_group_has_room(const struct curl_group *group)
 {
-	return group->transfers < CURL_GROUP_TRANSFERS;
+	return group->transfers < group->most_transfers;
 }
 
 /** Start the transfer that @handle has been prepared for; may call @ended before it returns.

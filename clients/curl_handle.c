@@ -51,14 +51,18 @@ static bool make_room(struct curl_handle *handle, size_t needed)
 	return true;
 }
 
+/* Counts what is left after decompression, which happens a piece at a time: a small reply that
+ * expands to a huge one is cut short like any other. */
 static size_t receive(char *bytes, size_t size, size_t count, void *arg)
 {
 	struct curl_handle *handle = arg;
 	struct http_call *call = handle->transfer->call;
 	size_t length = size * count;
 
-	if (length > call->max_reply_bytes - call->reply_len)
+	if (length > call->max_reply_bytes - call->reply_len) {
+		handle->is_too_long = true;
 		return CURL_WRITEFUNC_ERROR;
+	}
 	if (!call->count_only) {
 		if (!make_room(handle, call->reply_len + length + 1))
 			return CURL_WRITEFUNC_ERROR;
@@ -69,9 +73,20 @@ static size_t receive(char *bytes, size_t size, size_t count, void *arg)
 	return length;
 }
 
+/* HTTP/2 is agreed upon during the TLS handshake. While one is under way to the same host, PIPEWAIT
+ * makes further calls wait for what comes of it, instead of opening a connection each. */
+static CURLcode set_version(CURL *easy, bool is_multiplexed)
+{
+	long version = is_multiplexed ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1;
+	CURLcode code = curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, version);
+
+	return code == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_PIPEWAIT, (long)is_multiplexed)
+	                        : code;
+}
+
 /*
  * Every option below is one that this libcurl has (curl_client_create() sees to
- * it that there is HTTP), so only memory can be missing.
+ * it that there is HTTP, and OpenSSL), so only memory can be missing.
  */
 static CURLcode set_lasting_options(struct curl_handle *handle)
 {
@@ -83,9 +98,9 @@ static CURLcode set_lasting_options(struct curl_handle *handle)
 		curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L),
 		curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)READ_BUFFER),
 		curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https"),
-		curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1),
 		curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L),
-		curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)handle->connect_timeout_ms),
+		curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+	                         (long)handle->settings->connect_timeout_ms),
 		curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, (long)KEEP_ADDRESSES_S),
 		/* What is not in the call does not change it: the environment's proxies,
 	         * ~/.netrc, redirects to elsewhere, encodings that expand. */
@@ -95,6 +110,8 @@ static CURLcode set_lasting_options(struct curl_handle *handle)
 		curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L),
 		curl_easy_setopt(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L),
 		curl_easy_setopt(easy, CURLOPT_USERAGENT, "fanoutd/" FANOUTD_VERSION),
+		set_version(easy, false),
+		curl_tls_apply(&handle->settings->tls, easy),
 	};
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
@@ -103,13 +120,13 @@ static CURLcode set_lasting_options(struct curl_handle *handle)
 	return CURLE_OK;
 }
 
-int curl_handle_create(int64_t connect_timeout_ms, struct curl_handle **out)
+int curl_handle_create(const struct curl_settings *settings, struct curl_handle **out)
 {
 	struct curl_handle *handle = calloc(1, sizeof(*handle));
 
 	if (!handle)
 		return -ENOMEM;
-	handle->connect_timeout_ms = connect_timeout_ms;
+	handle->settings = settings;
 	handle->resolve.data = handle->resolve_text;
 	handle->easy = curl_easy_init();
 	if (!handle->easy || set_lasting_options(handle) != CURLE_OK) {
@@ -195,11 +212,20 @@ static CURLcode set_method(CURL *easy, const struct http_call *call, const char 
 	return code;
 }
 
-/* The length that answers a HEAD announces is of what is not sent. */
+/* Not all that this libcurl knows: "br" and "zstd" depend on how it was built. */
+static CURLcode set_compressed(CURL *easy)
+{
+	CURLcode code = curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
+
+	return code == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_HTTP_CONTENT_DECODING, 1L) : code;
+}
+
+/* The length that answers a HEAD announces is of what is not sent, and that of a compressed reply
+ * is not what is limited. */
 static curl_off_t most_bytes(const struct http_call *call, const char *method)
 {
-	bool is_unlimited =
-		call->max_reply_bytes > (size_t)INT64_MAX || strcmp(method, "HEAD") == 0;
+	bool is_unlimited = call->max_reply_bytes > (size_t)INT64_MAX || call->accepts_compressed ||
+	                    strcmp(method, "HEAD") == 0;
 
 	return is_unlimited ? 0 : (curl_off_t)call->max_reply_bytes;
 }
@@ -213,11 +239,18 @@ CURLcode curl_handle_prepare(struct curl_handle *handle, struct curl_transfer *t
 	handle->transfer = transfer;
 	handle->shortage = 0;
 	handle->out_of_memory = false;
+	handle->is_too_long = false;
 	if (code == CURLE_OK)
 		code = curl_easy_setopt(handle->easy, CURLOPT_MAXFILESIZE_LARGE,
 		                        most_bytes(call, method));
 	if (code == CURLE_OK)
 		code = set_addresses(handle, transfer);
+	if (code == CURLE_OK && handle->settings->http2)
+		code = set_version(handle->easy, curl_transfer_is_multiplexed(transfer));
+	if (code == CURLE_OK && call->accepts_compressed) {
+		handle->needs_reset = true;
+		code = set_compressed(handle->easy);
+	}
 	if (code == CURLE_OK && (call->body_len > 0 || strcmp(method, "GET") != 0)) {
 		handle->needs_reset = true;
 		code = set_method(handle->easy, call, method);
@@ -232,6 +265,8 @@ static enum http_failure failure_of(struct curl_handle *handle, CURLcode code)
 
 	if (handle->out_of_memory)
 		return HTTP_FD_LIMIT;
+	if (handle->is_too_long)
+		return HTTP_TOO_LARGE;
 	(void)curl_easy_getinfo(handle->easy, CURLINFO_OS_ERRNO, &system_error);
 	(void)curl_easy_getinfo(handle->easy, CURLINFO_REQUEST_SIZE, &request_bytes);
 	ending.system_error = handle->shortage ? handle->shortage : (int)system_error;
@@ -253,6 +288,8 @@ void curl_handle_conclude(struct curl_handle *handle, CURLcode code)
 		transfer->reason = handle->shortage ? "no file descriptor left" : "out of memory";
 	else if (transfer->failure == HTTP_TOO_LARGE)
 		transfer->reason = "the reply is longer than allowed";
+	else if (transfer->failure == HTTP_TLS)
+		transfer->reason = curl_tls_reason(handle->easy, code);
 	else if (transfer->failure != HTTP_OK)
 		transfer->reason = curl_easy_strerror(code);
 	if (transfer->failure != HTTP_OK)

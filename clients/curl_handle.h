@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "clients/curl_tls.h"
 #include "clients/http_client.h"
 #include "clients/resolver.h"
 #include "clients/url_host.h"
@@ -14,21 +15,27 @@
 struct curl_group;
 struct curl_handle;
 
+/** What all calls of a client have in common. Constant while there are any. */
+struct curl_settings {
+	int64_t connect_timeout_ms; /* at least 1 */
+	struct curl_tls tls;
+	bool http2; /* offered to https servers */
+};
+
 /**
  * One call under way. On the stack of its task, which parks until @done; nothing
  * refers to it from then on, nor after the task has had it removed.
  */
 struct curl_transfer {
-	struct task *task;           /* constant */
-	struct http_call *call;      /* constant; the carrier's until @done */
-	const char *addresses;       /* constant; "1.2.3.4,[::1]", NULL: the URL has one */
-	const struct url_host *host; /* constant */
-	const void *client;          /* constant; the service's key */
-	int64_t connect_timeout_ms;  /* constant, at least 1 */
-	struct curl_handle *handle;  /* on the carrier; NULL when none works for it */
-	size_t reply_capacity;       /* on the carrier; bytes allocated at call->reply */
-	enum http_failure failure;   /* valid once @done */
-	const char *reason;          /* likewise */
+	struct task *task;                    /* constant */
+	struct http_call *call;               /* constant; the carrier's until @done */
+	const char *addresses;                /* constant; "1.2.3.4,[::1]", NULL: the URL has one */
+	const struct url_host *host;          /* constant */
+	const struct curl_settings *settings; /* constant; also the service's key */
+	struct curl_handle *handle;           /* on the carrier; NULL when none works for it */
+	size_t reply_capacity;                /* on the carrier; bytes allocated at call->reply */
+	enum http_failure failure;            /* valid once @done */
+	const char *reason;                   /* likewise */
 	atomic_bool done; /* released by the carrier, last of all; acquired by the task */
 };
 
@@ -41,20 +48,28 @@ struct curl_handle {
 
 	int shortage;           /* errno: why there was no socket or no watch; 0 */
 	bool out_of_memory;     /* for the reply */
+	bool is_too_long;       /* the reply */
 	bool needs_reset;       /* before the next call: options were set that it may not want, or a
 	                           connection was closed meanwhile, see curl_group_remove() */
 	unsigned closed_before; /* the group's count of closed connections when it was added */
-	int64_t connect_timeout_ms;
+	const struct curl_settings *settings;
 
 	/* CURLOPT_RESOLVE borrows these. */
 	struct curl_slist resolve;
 	char resolve_text[sizeof("+:65535:") + URL_HOST_NAME_MAX + RESOLVER_ADDRESSES_BYTES];
 };
 
+/** It is to share a connection with others, if the server speaks HTTP/2. */
+static inline bool curl_transfer_is_multiplexed(const struct curl_transfer *transfer)
+{
+	return transfer->settings->http2 && transfer->host->is_tls;
+}
+
 /* All of these on the carrier. */
 
-/** Returns 0 or -ENOMEM. *@out is the caller's, for curl_handle_destroy(). */
-int curl_handle_create(int64_t connect_timeout_ms, struct curl_handle **out);
+/** @settings are borrowed. Returns 0 or -ENOMEM. *@out is the caller's, for
+ * curl_handle_destroy(). */
+int curl_handle_create(const struct curl_settings *settings, struct curl_handle **out);
 
 /** In no group. NULL is ignored. */
 void curl_handle_destroy(struct curl_handle *handle);

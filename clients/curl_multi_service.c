@@ -14,9 +14,9 @@ enum {
 struct curl_multi_service {
 	struct carrier_service service;
 	struct carrier *carrier;
-	struct curl_group *groups;    /* all */
-	struct curl_group *with_room; /* those with room */
-	struct curl_handle *unused;   /* the last one used first */
+	struct curl_group *groups;       /* all */
+	struct curl_group *with_room[2]; /* those with room; [1]: for multiplexed transfers */
+	struct curl_handle *unused;      /* the last one used first */
 	unsigned unused_count;
 	bool was_used; /* since shrink() last looked */
 	bool is_short; /* of descriptors: what is idle is to be closed now */
@@ -65,8 +65,8 @@ static void shrink_soon(struct curl_multi_service *service)
  */
 static void offer_room(struct curl_multi_service *service, struct curl_group *group)
 {
-	group->next_with_room = service->with_room;
-	service->with_room = group;
+	group->next_with_room = service->with_room[group->is_multiplexed];
+	service->with_room[group->is_multiplexed] = group;
 }
 
 static void take_out_of_group(struct curl_multi_service *service, struct curl_handle *handle)
@@ -93,18 +93,18 @@ static void transfer_ended(struct curl_group *group, struct curl_handle *handle,
 }
 
 static struct curl_handle *take_handle(struct curl_multi_service *service,
-                                       int64_t connect_timeout_ms)
+                                       const struct curl_settings *settings)
 {
 	struct curl_handle *handle = service->unused;
 
 	if (!handle)
-		return curl_handle_create(connect_timeout_ms, &handle) == 0 ? handle : NULL;
+		return curl_handle_create(settings, &handle) == 0 ? handle : NULL;
 	service->unused = handle->next;
 	service->unused_count--;
 	return handle;
 }
 
-static struct curl_group *add_group(struct curl_multi_service *service)
+static struct curl_group *add_group(struct curl_multi_service *service, bool is_multiplexed)
 {
 	struct curl_group *group = calloc(1, sizeof(*group));
 
@@ -112,6 +112,7 @@ static struct curl_group *add_group(struct curl_multi_service *service)
 		return NULL;
 	group->ended = transfer_ended;
 	group->arg = service;
+	group->is_multiplexed = is_multiplexed;
 	if (curl_group_init(group, service->carrier) < 0) {
 		free(group);
 		return NULL;
@@ -126,15 +127,17 @@ static struct curl_group *add_group(struct curl_multi_service *service)
  * while it is being added. */
 static CURLcode add_to_group(struct curl_multi_service *service, struct curl_handle *handle)
 {
-	struct curl_group *group = service->with_room ? service->with_room : add_group(service);
-	bool is_last;
+	bool is_multiplexed = curl_transfer_is_multiplexed(handle->transfer), is_last;
+	struct curl_group *group = service->with_room[is_multiplexed];
 	CURLcode code;
 
 	if (!group)
+		group = add_group(service, is_multiplexed);
+	if (!group)
 		return CURLE_OUT_OF_MEMORY;
-	is_last = group->transfers + 1 == CURL_GROUP_TRANSFERS;
+	is_last = group->transfers + 1 == group->most_transfers;
 	if (is_last)
-		service->with_room = group->next_with_room;
+		service->with_room[is_multiplexed] = group->next_with_room;
 	code = curl_group_add(group, handle);
 	if (code != CURLE_OK && is_last)
 		offer_room(service, group);
@@ -158,7 +161,7 @@ static void destroy_unused_groups(struct curl_multi_service *service)
 {
 	struct curl_group **at = &service->groups, *group;
 
-	service->with_room = NULL;
+	service->with_room[false] = service->with_room[true] = NULL;
 	while ((group = *at)) {
 		if (group->transfers == 0 && (service->is_short || !group->was_used)) {
 			*at = group->next;
@@ -214,9 +217,10 @@ static void stop(struct carrier_service *base)
 	free(service);
 }
 
-static struct curl_multi_service *find_or_add_service(struct carrier *carrier, const void *client)
+static struct curl_multi_service *find_or_add_service(struct carrier *carrier,
+                                                      const struct curl_settings *settings)
 {
-	struct carrier_service *base = carrier_service_find(carrier, client);
+	struct carrier_service *base = carrier_service_find(carrier, settings);
 	struct curl_multi_service *service;
 
 	if (base)
@@ -225,7 +229,7 @@ static struct curl_multi_service *find_or_add_service(struct carrier *carrier, c
 	service = calloc(1, sizeof(*service));
 	if (!service)
 		return NULL;
-	service->service.key = client;
+	service->service.key = settings;
 	service->service.stop = stop;
 	service->carrier = carrier;
 	service->shrink_timer.fire = shrink;
@@ -235,9 +239,8 @@ static struct curl_multi_service *find_or_add_service(struct carrier *carrier, c
 
 static void start(struct carrier *carrier, struct curl_transfer *transfer)
 {
-	struct curl_multi_service *service = find_or_add_service(carrier, transfer->client);
-	struct curl_handle *handle =
-		service ? take_handle(service, transfer->connect_timeout_ms) : NULL;
+	struct curl_multi_service *service = find_or_add_service(carrier, transfer->settings);
+	struct curl_handle *handle = service ? take_handle(service, transfer->settings) : NULL;
 	CURLcode code;
 
 	if (!handle) {

@@ -39,8 +39,10 @@ struct http_call {
 	const char *url;
 	const void *body;
 	size_t body_len;
-	size_t max_reply_bytes; /* a longer reply fails with HTTP_TOO_LARGE; never 0 */
-	bool count_only;        /* count reply_len and leave reply NULL */
+	size_t max_reply_bytes;  /* a longer reply fails with HTTP_TOO_LARGE; never 0 */
+	bool count_only;         /* count reply_len and leave reply NULL */
+	bool accepts_compressed; /* a client that can may ask for gzip or deflate; what arrives
+	                            here, and what max_reply_bytes counts, is decompressed */
 	unsigned timeout_ms; /* from when the call starts, after any wait for leave to (upstream.h);
 	                        0: the deadline alone holds */
 

@@ -4,22 +4,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "clients/blocking_client.h"
-#include "clients/curl_client.h"
-#include "clients/http1_client.h"
-#include "clients/upstream.h"
 #include "handlers/cpu.h"
 #include "handlers/fanout.h"
 #include "handlers/overflow.h"
 #include "handlers/pinned.h"
 #include "handlers/sleep.h"
 #include "server/backlog_limit.h"
+#include "server/client_setup.h"
 #include "server/listener.h"
 #include "server/log.h"
-#include "server/metered_client.h"
 
 enum { LISTEN_BACKLOG = 4096 };
 
@@ -104,74 +100,6 @@ static int name_upstream(struct app *app)
 		return -ENOMEM;
 	}
 	return 0;
-}
-
-static int create_metered_client(struct http_client *inner, const char *upstream,
-                                 struct http_client **out)
-{
-	const char *start = strstr(upstream, "://") + strlen("://");
-	char *authority = strndup(start, strcspn(start, "/?"));
-
-	if (authority == NULL)
-		return -ENOMEM;
-	int error = metered_client_create(inner, authority, out);
-
-	free(authority);
-	return error;
-}
-
-/* Put the limits before *@client, if there are any. */
-static int limit_client(const struct config *config, struct http_client **client)
-{
-	struct upstream_limits limits = {
-		.permits = config->upstream_permits,
-		.permit_wait_ms = config->permit_wait_ms,
-		.per_second = config->upstream_rate,
-	};
-
-	if (limits.permits == 0 && limits.per_second == 0)
-		return 0;
-	return upstream_client_create(*client, &limits, client);
-}
-
-static int create_client(const struct app *app, struct http_client **out)
-{
-	const char *wanted = app->config->client;
-	bool is_tls = strncasecmp(app->upstream, "https:", strlen("https:")) == 0;
-
-	if (strcmp(wanted, "curl") == 0 || (strcmp(wanted, "auto") == 0 && is_tls))
-		return curl_client_create(
-			&(struct curl_client_options){
-				.connect_timeout_ms = app->config->connect_timeout_ms,
-				.resolver = app->resolver,
-			},
-			out);
-	if (is_tls)
-		return -EPROTONOSUPPORT;
-	return http1_client_create(
-		&(struct http1_client_options){
-			.connect_timeout_ms = app->config->connect_timeout_ms,
-			.resolver = app->resolver,
-		},
-		out);
-}
-
-static int start_client(struct app *app)
-{
-	struct http_client *client;
-	int error = resolver_create(&(struct resolver_options){.offload = app->offload},
-	                            &app->resolver);
-
-	if (error == 0)
-		error = create_client(app, &client);
-	if (error != 0)
-		return error;
-	error = limit_client(app->config, &client);
-	if (error == 0)
-		error = create_metered_client(client, app->upstream, &app->client);
-	if (error != 0)
-		http_client_destroy(client);
-	return error;
 }
 
 static struct batch_limits batch_limits_of(const struct config *config)
@@ -358,12 +286,15 @@ static int start_inner(struct app *app, char error_text[APP_ERROR_BYTES])
 		return error;
 	error = name_upstream(app);
 	if (error == 0)
-		error = start_client(app);
-	if (error == -EPROTONOSUPPORT)
-		return explain(error_text, error, "use", "--client http1 with an https upstream");
-	if (error == 0)
-		error = create_handlers(app);
-	return error == 0 ? 0 : explain(error_text, error, "start", "the client and handlers");
+		error = resolver_create(&(struct resolver_options){.offload = app->offload},
+		                        &app->resolver);
+	if (error != 0)
+		return explain(error_text, error, "start", "the client");
+	error = client_setup(app->config, app->upstream, app->resolver, &app->client, error_text);
+	if (error != 0)
+		return error;
+	error = create_handlers(app);
+	return error == 0 ? 0 : explain(error_text, error, "start", "the handlers");
 }
 
 int app_start(struct app *app, const struct config *config, char error_text[APP_ERROR_BYTES])

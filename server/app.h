@@ -7,6 +7,7 @@
 
 #include "clients/resolver.h"
 #include "executors/offload.h"
+#include "server/client_setup.h"
 #include "server/config.h"
 #include "server/cpu_watch.h"
 #include "server/debug_pages.h"
@@ -49,7 +50,7 @@ struct app {
 	uint16_t port;     /* that the fronts listen on */
 };
 
-enum { APP_ERROR_BYTES = 400 };
+enum { APP_ERROR_BYTES = CLIENT_SETUP_ERROR_BYTES };
 
 /**
  * Start everything @config asks for. Returns 0, or a negative errno with nothing left running

@@ -34,7 +34,7 @@ enum config_source {
 	CONFIG_FLAG,
 };
 
-enum { CONFIG_SETTINGS_MAX = 40 };
+enum { CONFIG_SETTINGS_MAX = 48 };
 
 /** Strings are static or borrowed from the arguments and the environment given to config_parse().
  */
@@ -59,8 +59,11 @@ struct config {
 	unsigned pinned_threshold_ms;
 	enum stack_guard stack_guard;
 
-	const char *upstream; /* a URL; NULL: the built-in slow endpoint */
-	const char *client;   /* "auto", "http1" or "curl" */
+	const char *upstream;    /* a URL; NULL: the built-in slow endpoint */
+	const char *client;      /* "auto", "http1" or "curl" */
+	const char *upstream_ca; /* a PEM file; NULL: the system's certificates */
+	bool upstream_insecure;  /* https servers are not verified */
+	bool upstream_http2;
 	unsigned call_timeout_ms;
 	unsigned connect_timeout_ms;
 	unsigned upstream_permits; /* 0: any number */

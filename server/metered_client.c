@@ -5,18 +5,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/log.h"
 #include "server/metrics_text.h"
 
 /* A whole reply with a status other than 2xx: no failure of the call, and no success either. */
 enum { BAD_STATUS = HTTP_FAILURES, RESULTS };
+
+#define SAY_TLS_EVERY_NS INT64_C(10000000000)
 
 struct metered_client {
 	struct http_client super;
 	struct http_client_ops ops;    /* with the name of the inner one, which users see */
 	struct http_client *inner;     /* owned */
 	atomic_ullong counts[RESULTS]; /* by enum http_failure; relaxed: statistics */
+	atomic_llong tls_said_ns;      /* when it was; 0: never. Relaxed: guards nothing else */
 	char upstream[];
 };
+
+/* An answer has room for "tls" alone, and what is wrong with a certificate has to be known to be
+ * mended. Once in a while, since all calls fail alike. */
+static void say_tls_reason(struct metered_client *metered, const char *reason)
+{
+	long long said_ns = atomic_load_explicit(&metered->tls_said_ns, memory_order_relaxed);
+	int64_t now_ns = deadline_now_ns();
+
+	if (said_ns != 0 && now_ns - said_ns < SAY_TLS_EVERY_NS)
+		return;
+	if (atomic_compare_exchange_strong_explicit(&metered->tls_said_ns, &said_ns, now_ns,
+	                                            memory_order_relaxed, memory_order_relaxed))
+		log_event(LOG_SEVERITY_WARNING, "upstream_tls", "upstream=\"%s\" reason=\"%s\"",
+		          metered->upstream, reason);
+}
 
 static enum http_failure call(struct http_client *client, struct http_call *outcome,
                               struct deadline deadline)
@@ -29,6 +48,8 @@ static enum http_failure call(struct http_client *client, struct http_call *outc
 	if (failure == HTTP_OK && outcome->status / 100 != 2)
 		result = BAD_STATUS;
 	atomic_fetch_add_explicit(&metered->counts[result], 1, memory_order_relaxed);
+	if (failure == HTTP_TLS)
+		say_tls_reason(metered, outcome->reason);
 	return failure;
 }
 

@@ -6,8 +6,9 @@
 struct metrics_text;
 
 /**
- * A client that passes every call on to @inner and counts how it ended. @upstream is the value
- * of the label, copied: the authority that calls go to.
+ * A client that passes every call on to @inner and counts how it ended; why TLS failed is logged,
+ * every ten seconds at most. @upstream is the value of the label, copied: the authority that calls
+ * go to.
  *
  * On success @inner is owned by *@out, which is the caller's. Returns 0 or -ENOMEM, with @inner
  * still the caller's.

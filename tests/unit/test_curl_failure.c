@@ -54,7 +54,10 @@ static void the_rest_goes_by_the_code(void **state)
 	assert_failure((struct curl_ending){CURLE_OK}, "ok");
 	assert_failure((struct curl_ending){CURLE_COULDNT_RESOLVE_HOST}, "dns");
 	assert_failure((struct curl_ending){CURLE_FILESIZE_EXCEEDED}, "too_large");
-	assert_failure((struct curl_ending){CURLE_WRITE_ERROR}, "too_large");
+	assert_failure((struct curl_ending){CURLE_HTTP2_STREAM}, "reset");
+	assert_failure((struct curl_ending){CURLE_HTTP2}, "protocol");
+	assert_failure((struct curl_ending){CURLE_BAD_CONTENT_ENCODING}, "protocol");
+	assert_failure((struct curl_ending){CURLE_WRITE_ERROR}, "protocol"); /* of the decoder */
 	assert_failure((struct curl_ending){CURLE_PEER_FAILED_VERIFICATION}, "tls");
 	assert_failure((struct curl_ending){CURLE_SSL_CONNECT_ERROR}, "tls");
 	assert_failure((struct curl_ending){CURLE_UNSUPPORTED_PROTOCOL}, "protocol");

@@ -41,7 +41,7 @@ static int listen_on(uint16_t *port)
  * the carrier can be closed. */
 static void calls_whose_sockets_cannot_be_watched_fail_as_fd_limit(void **state)
 {
-	static const char client_key;
+	static const struct curl_settings settings = {.connect_timeout_ms = 60000};
 	static struct task tasks[CALLS];
 	struct http_call calls[CALLS];
 	struct curl_transfer transfers[CALLS];
@@ -61,8 +61,7 @@ static void calls_whose_sockets_cannot_be_watched_fail_as_fd_limit(void **state)
 			.task = &tasks[i],
 			.call = &calls[i],
 			.host = &host,
-			.client = &client_key,
-			.connect_timeout_ms = 60000,
+			.settings = &settings,
 		};
 		curl_multi_service_start(&carrier, &transfers[i]);
 	}
