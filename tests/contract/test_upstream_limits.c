@@ -52,6 +52,8 @@ static int run_calls(void *arg)
 		error |= scope_fork(&scope, &callers[i].task);
 	}
 	(void)scope_join(&scope);
+	for (unsigned i = 0; i < run->count; i++)
+		http_call_finish(&callers[i].call);
 	return error;
 }
 
