@@ -68,6 +68,7 @@ const char *wait_kind_name(enum wait_kind kind)
 		[WAIT_OFFLOAD] = "offload",
 		[WAIT_CALL] = "call",
 		[WAIT_LOOKUP] = "lookup",
+		[WAIT_CONNECTION] = "connection",
 	};
 
 	return names[kind];

@@ -15,14 +15,15 @@ enum wait_kind {
 	WAIT_ONCE,  /* likewise: that of the struct task_once */
 	WAIT_CONDITION,
 	WAIT_LATCH,
-	WAIT_SEND,      /* @object is the channel */
-	WAIT_RECEIVE,   /* likewise */
-	WAIT_CHILDREN,  /* @object is the scope */
-	WAIT_OWN_CHILD, /* it runs @object, a task, on its own thread meanwhile */
-	WAIT_OFFLOAD,   /* @detail: enum offload_lane */
-	WAIT_CALL,      /* @object is the host's name, of @detail bytes without a NUL */
-	WAIT_LOOKUP,    /* likewise */
-	WAIT_KINDS,     /* how many there are */
+	WAIT_SEND,       /* @object is the channel */
+	WAIT_RECEIVE,    /* likewise */
+	WAIT_CHILDREN,   /* @object is the scope */
+	WAIT_OWN_CHILD,  /* it runs @object, a task, on its own thread meanwhile */
+	WAIT_OFFLOAD,    /* @detail: enum offload_lane */
+	WAIT_CALL,       /* @object is the host's name, of @detail bytes without a NUL */
+	WAIT_LOOKUP,     /* likewise */
+	WAIT_CONNECTION, /* room for one more */
+	WAIT_KINDS,      /* how many there are */
 };
 
 struct wait_site {
