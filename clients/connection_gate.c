@@ -3,8 +3,15 @@
 #include <assert.h>
 #include <stddef.h>
 
-/* Of so many who leave, one makes way for whoever has waited longest, wherever that is. */
+/* Of so many connections one goes elsewhere, although somebody waits at its own place. */
 #define TURNS_ELSEWHERE 16
+
+/* A call that waits. On its task's stack. */
+struct gate_waiter {
+	struct task_waiter waiter; /* first */
+	const void *wanted;
+	void *given; /* the lock */
+};
 
 void connection_gate_init(struct connection_gate *gate, unsigned limit)
 {
@@ -18,7 +25,7 @@ void connection_gate_init(struct connection_gate *gate, unsigned limit)
 
 void connection_gate_finish(struct connection_gate *gate)
 {
-	assert(atomic_load(&gate->in_use) == 0 && !gate->first);
+	assert(atomic_load(&gate->taken) == 0 && !gate->first);
 	pthread_mutex_destroy(&gate->lock);
 }
 
@@ -30,21 +37,19 @@ void connection_gate_place_init(struct connection_gate_place *place)
 
 static bool take_room(struct connection_gate *gate)
 {
-	unsigned in_use = atomic_load(&gate->in_use);
+	unsigned taken = atomic_load(&gate->taken);
 
 	do {
-		if (in_use >= gate->limit)
+		if (taken >= gate->limit)
 			return false;
-	} while (!atomic_compare_exchange_weak(&gate->in_use, &in_use, in_use + 1));
+	} while (!atomic_compare_exchange_weak(&gate->taken, &taken, taken + 1));
 	return true;
 }
 
-bool connection_gate_try_enter(struct connection_gate *gate)
+bool connection_gate_take(struct connection_gate *gate)
 {
 	return atomic_load(&gate->waiting) == 0 && take_room(gate);
 }
-
-/* ------ under the lock */
 
 static void add_waiter_locked(struct connection_gate *gate, struct connection_gate_place *place)
 {
@@ -69,63 +74,96 @@ static void drop_waiter_locked(struct connection_gate *gate, struct connection_g
 		gate->last = place->previous;
 }
 
-static void let_in_locked(struct connection_gate *gate, struct connection_gate_place *place)
+/* The one that has waited longest there. */
+static struct gate_waiter *first_at(const struct connection_gate_place *place)
 {
+	return (struct gate_waiter *)place->waiters.first;
+}
+
+/* @given, or with NULL a room that is taken already. */
+static void serve_locked(struct connection_gate *gate, struct connection_gate_place *place,
+                         void *given)
+{
+	first_at(place)->given = given;
 	(void)wait_list_call_locked(&place->waiters);
 	drop_waiter_locked(gate, place);
 }
 
-/* Of those who are about to wait, or have begun to while somebody left: each room that is free. */
-static void let_in_who_can_locked(struct connection_gate *gate)
+void connection_gate_leave(struct connection_gate *gate)
 {
+	atomic_fetch_sub(&gate->taken, 1);
+	if (atomic_load(&gate->waiting) == 0)
+		return;
+	pthread_mutex_lock(&gate->lock);
 	while (gate->first && take_room(gate))
-		let_in_locked(gate, gate->first);
+		serve_locked(gate, gate->first, NULL);
+	pthread_mutex_unlock(&gate->lock);
 }
 
-/* ------ */
-
-int connection_gate_enter(struct connection_gate *gate, struct connection_gate_place *place,
-                          struct deadline deadline)
+int connection_gate_wait(struct connection_gate *gate, struct connection_gate_place *place,
+                         const void *wanted, struct deadline deadline, void **given)
 {
 	struct wait_site site = {.kind = WAIT_CONNECTION};
-	struct task_waiter waiter;
-	int error;
+	struct gate_waiter self = {.wanted = wanted};
+	int error = 0;
 
-	if (connection_gate_try_enter(gate))
-		return 0;
 	pthread_mutex_lock(&gate->lock);
 	add_waiter_locked(gate, place);
 	if (gate->first == place && place->count == 1 && take_room(gate)) {
 		drop_waiter_locked(gate, place);
-		pthread_mutex_unlock(&gate->lock);
-		return 0;
+	} else {
+		error = wait_list_wait_locked(&place->waiters, &gate->lock, &self.waiter, site,
+		                              deadline);
+		if (error < 0)
+			drop_waiter_locked(gate, place);
 	}
-	error = wait_list_wait_locked(&place->waiters, &gate->lock, &waiter, site, deadline);
-	if (error < 0)
-		drop_waiter_locked(gate, place);
 	pthread_mutex_unlock(&gate->lock);
+	if (error == 0)
+		*given = self.given;
 	return error;
 }
 
-bool connection_gate_leave(struct connection_gate *gate, struct connection_gate_place *place)
+static enum connection_use pass_locked(struct connection_gate *gate,
+                                       struct connection_gate_place *place,
+                                       const struct connection_offer *offer)
 {
-	struct connection_gate_place *next;
+	bool is_alone = gate->first == place && !place->next;
 
-	if (atomic_load(&gate->waiting) == 0) {
-		atomic_fetch_sub(&gate->in_use, 1);
-		if (atomic_load(&gate->waiting) == 0)
-			return false;
-		pthread_mutex_lock(&gate->lock);
-		let_in_who_can_locked(gate);
-		pthread_mutex_unlock(&gate->lock);
-		return false;
-	}
+	if (!gate->first)
+		return CONNECTION_IDLE;
+	if (place->count == 0 || !offer->fits(offer, first_at(place)->wanted))
+		return CONNECTION_ELSEWHERE;
+	if (++gate->turn % TURNS_ELSEWHERE == 0 && !is_alone)
+		return CONNECTION_ELSEWHERE;
+	serve_locked(gate, place, offer->connection);
+	return CONNECTION_PASSED_ON;
+}
+
+enum connection_use connection_gate_pass(struct connection_gate *gate,
+                                         struct connection_gate_place *place,
+                                         const struct connection_offer *offer)
+{
+	enum connection_use use;
+
+	if (atomic_load(&gate->waiting) == 0)
+		return CONNECTION_IDLE;
 	pthread_mutex_lock(&gate->lock);
-	next = place->count == 0 || ++gate->turn % TURNS_ELSEWHERE == 0 ? gate->first : place;
-	if (next)
-		let_in_locked(gate, next);
-	else
-		atomic_fetch_sub(&gate->in_use, 1);
+	use = pass_locked(gate, place, offer);
 	pthread_mutex_unlock(&gate->lock);
-	return next && next != place;
+	return use;
+}
+
+bool connection_gate_give(struct connection_gate *gate, struct connection_gate_place *place,
+                          const struct connection_offer *offer)
+{
+	struct connection_gate_place *to, *found = NULL;
+
+	pthread_mutex_lock(&gate->lock);
+	for (to = gate->first; to && (!found || found == place); to = to->next)
+		if (offer->fits(offer, first_at(to)->wanted))
+			found = to;
+	if (found)
+		serve_locked(gate, found, offer->connection);
+	pthread_mutex_unlock(&gate->lock);
+	return found;
 }

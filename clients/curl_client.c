@@ -31,6 +31,8 @@ struct curl_client {
 	struct http_client client;
 	struct curl_settings settings; /* constant */
 	struct resolver *resolver;
+	struct connection_gate *gate;
+	struct connection_gate_place place; /* libcurl has connections wherever it likes */
 };
 
 static struct curl_client *curl_client(struct http_client *client)
@@ -67,6 +69,28 @@ static enum http_failure run_transfer(struct curl_client *self, struct http_call
 	return http_fail(call, transfer.failure, transfer.reason);
 }
 
+/* With room for the connection that it takes. */
+static enum http_failure run_in_room(struct curl_client *self, struct http_call *call,
+                                     const struct url_host *host, const char *addresses,
+                                     struct deadline deadline)
+{
+	bool shares = host->is_tls && self->settings.http2;
+	enum http_failure failure;
+	void *given;
+
+	if (!self->gate || shares)
+		return run_transfer(self, call, host, addresses, deadline);
+	if (!connection_gate_take(self->gate)) {
+		int error = connection_gate_wait(self->gate, &self->place, NULL, deadline, &given);
+
+		if (error < 0)
+			return http_fail_wait(call, error);
+	}
+	failure = run_transfer(self, call, host, addresses, deadline);
+	connection_gate_leave(self->gate);
+	return failure;
+}
+
 static enum http_failure curl_client_call(struct http_client *client, struct http_call *call,
                                           struct deadline deadline)
 {
@@ -78,12 +102,12 @@ static enum http_failure curl_client_call(struct http_client *client, struct htt
 	if (url_host_find(call->url, &host) < 0)
 		return http_fail(call, HTTP_PROTOCOL, "not an http or https URL");
 	if (host.is_address)
-		return run_transfer(self, call, &host, NULL, deadline);
+		return run_in_room(self, call, &host, NULL, deadline);
 
 	failure = http_look_up(call, self->resolver, &host, deadline, &answer);
 	if (failure != HTTP_OK)
 		return failure;
-	return run_transfer(self, call, &host, answer.addresses, deadline);
+	return run_in_room(self, call, &host, answer.addresses, deadline);
 }
 
 static void curl_client_destroy(struct http_client *client)
@@ -145,6 +169,8 @@ int curl_client_create(const struct curl_client_options *options, struct http_cl
 	self->settings.connect_timeout_ms = options->connect_timeout_ms;
 	self->settings.http2 = options->http2;
 	self->resolver = options->resolver;
+	self->gate = options->gate;
+	connection_gate_place_init(&self->place);
 	*out = &self->client;
 	return 0;
 }

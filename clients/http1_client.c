@@ -279,6 +279,28 @@ static bool can_be_kept(const struct exchange *exchange)
 	       !connection->may_have_more;
 }
 
+static enum http_failure take_connection(struct exchange *exchange)
+{
+	struct http1_lease *lease = &exchange->lease;
+
+	carrier_call_small(http1_set_take, lease);
+	if (lease->must_wait) {
+		void *given;
+		int error = connection_gate_wait(lease->gate, lease->place,
+		                                 lease->is_fresh ? NULL : lease->to,
+		                                 exchange->wait.deadline, &given);
+
+		if (error < 0)
+			return http_fail_wait(exchange->call, error);
+		lease->given = given;
+		lease->has_room = !given;
+		carrier_call_small(http1_set_take, lease);
+	}
+	if (!lease->connection)
+		return http_fail(exchange->call, HTTP_FD_LIMIT, "no memory for a connection");
+	return HTTP_OK;
+}
+
 static enum http_failure attempt(struct exchange *exchange, bool is_fresh)
 {
 	struct http_call *call = exchange->call;
@@ -286,6 +308,7 @@ static enum http_failure attempt(struct exchange *exchange, bool is_fresh)
 
 	exchange->lease = (struct http1_lease){
 		.left = &exchange->client->left,
+		.gate = exchange->client->options.gate,
 		.to = &exchange->host,
 		.is_fresh = is_fresh,
 	};
@@ -293,9 +316,9 @@ static enum http_failure attempt(struct exchange *exchange, bool is_fresh)
 		.is_to_head = exchange->request->is_head,
 		.max_body_bytes = call->max_reply_bytes,
 	};
-	carrier_call_small(http1_set_take, &exchange->lease);
-	if (!exchange->lease.connection)
-		return http_fail(call, HTTP_FD_LIMIT, "no memory for a connection");
+	failure = take_connection(exchange);
+	if (failure != HTTP_OK)
+		return failure;
 	failure = send_request(exchange);
 	if (failure == HTTP_OK)
 		failure = receive(exchange);

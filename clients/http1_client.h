@@ -1,6 +1,7 @@
 #ifndef CLIENTS_HTTP1_CLIENT_H
 #define CLIENTS_HTTP1_CLIENT_H
 
+#include "clients/connection_gate.h"
 #include "clients/http_client.h"
 #include "clients/resolver.h"
 
@@ -13,8 +14,9 @@
  * (POST) are sent once, upon a new connection each.
  */
 struct http1_client_options {
-	int64_t connect_timeout_ms; /* at least 1 */
-	struct resolver *resolver;  /* borrowed; outlives the client */
+	int64_t connect_timeout_ms;   /* at least 1 */
+	struct resolver *resolver;    /* borrowed; outlives the client */
+	struct connection_gate *gate; /* likewise; NULL: any number of connections */
 };
 
 /**

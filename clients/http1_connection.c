@@ -206,5 +206,7 @@ void http1_connection_destroy(struct http1_connection *connection)
 		http1_connection_detach(connection);
 	if (connection->state == HTTP1_DETACHED)
 		(void)close(connection->io.fd); /* Linux closes it whatever it returns */
+	if (connection->gate)
+		connection_gate_leave(connection->gate);
 	free(connection);
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "clients/connection_gate.h"
 #include "clients/http1_address.h"
 #include "clients/http1_request.h"
 #include "executors/io.h"
@@ -27,6 +28,7 @@ struct http1_connection {
 	                       before waiting */
 	bool is_cut;        /* the request was not sent as a whole */
 	struct deadline connect_until;
+	struct connection_gate *gate; /* where it has room, until it is destroyed; NULL: nowhere */
 
 	/* For http1_hosts.c. */
 	struct http1_host *host;

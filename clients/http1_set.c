@@ -15,6 +15,9 @@
  */
 #define IDLE_NS (3 * SECOND_NS)
 
+/* How long idle connections may stand while calls on other carriers wait for room. */
+#define LOOK_NS INT64_C(50000000)
+
 enum {
 	MOST_TRIED = 16,     /* idle connections that prove dead, for one call */
 	MOST_AT_A_TIME = 32, /* closed without going through the carrier's loop: 10 us each */
@@ -25,6 +28,8 @@ struct http1_set {
 	struct carrier *carrier;
 	struct http1_left *left;
 	struct http1_hosts hosts;
+	struct connection_gate *gate; /* NULL: any number of connections */
+	struct connection_gate_place place;
 
 	/* Set while there are idle connections, to when the oldest of them will have been idle for
 	 * too long: one for all, which a call does not set. */
@@ -42,6 +47,58 @@ static void discard(struct http1_set *set, struct http1_connection *connection)
 	http1_connection_destroy(connection);
 }
 
+/* A detached connection, and where it goes to: the name of the table goes with the host's last
+ * connection. */
+struct detached {
+	struct connection_offer offer; /* first */
+	struct url_host to;
+	char name[URL_HOST_NAME_MAX];
+};
+
+static bool is_to(const struct url_host *to, const char *name, size_t name_len, uint16_t port)
+{
+	return to && to->port == port && to->name_len == name_len &&
+	       memcmp(to->name, name, name_len) == 0;
+}
+
+/* @wanted is a struct url_host; NULL: a connection that nobody has used. */
+static bool fits(const struct connection_offer *offer, const void *wanted)
+{
+	const struct http1_host *host = ((const struct http1_connection *)offer->connection)->host;
+
+	return is_to(wanted, host->name, host->name_len, host->port);
+}
+
+static bool detached_fits(const struct connection_offer *offer, const void *wanted)
+{
+	const struct url_host *to = &((const struct detached *)offer)->to;
+
+	return is_to(wanted, to->name, to->name_len, to->port);
+}
+
+static void detach(struct http1_set *set, struct http1_connection *connection,
+                   struct detached *detached)
+{
+	const struct http1_host *host = connection->host;
+
+	detached->offer = (struct connection_offer){connection, detached_fits};
+	detached->to = (struct url_host){
+		.name = detached->name, .name_len = host->name_len, .port = host->port};
+	memcpy(detached->name, host->name, host->name_len);
+	http1_hosts_remove(&set->hosts, connection);
+	http1_connection_detach(connection);
+}
+
+/* To a call that waits on another carrier, or its room if it has no use for the connection. */
+static void give_elsewhere(struct http1_set *set, struct http1_connection *connection)
+{
+	struct detached detached;
+
+	detach(set, connection, &detached);
+	if (!connection_gate_give(connection->gate, &set->place, &detached.offer))
+		http1_connection_destroy(connection);
+}
+
 static unsigned close_old(struct http1_set *set, int64_t idle_since_ns, unsigned most)
 {
 	struct http1_connection *connection;
@@ -54,13 +111,34 @@ static unsigned close_old(struct http1_set *set, int64_t idle_since_ns, unsigned
 	return count + http1_left_close_old(set->left, idle_since_ns, most - count);
 }
 
+/* While room is short, calls elsewhere may come to wait for the idle connections here. */
+static bool may_be_short(const struct http1_set *set)
+{
+	return set->gate && connection_gate_may_be_short(set->gate);
+}
+
 /* Without memory for it the next connection that becomes idle tries again. */
 static void set_timer(struct http1_set *set, int64_t oldest_ns)
 {
 	int64_t second = (oldest_ns + IDLE_NS) / SECOND_NS + 1;
 	struct deadline moment = {second * SECOND_NS};
 
+	if (may_be_short(set))
+		moment = deadline_earlier(moment, deadline_in_ns(LOOK_NS));
 	set->is_timer_set = carrier_set_timer(set->carrier, &set->timer, moment) == 0;
+}
+
+static void share_idle(struct http1_set *set)
+{
+	struct http1_connection *connection;
+
+	for (int i = 0; i < MOST_AT_A_TIME && set->gate && connection_gate_is_short(set->gate);
+	     i++) {
+		connection = http1_hosts_take_old(&set->hosts, INT64_MAX);
+		if (!connection)
+			return;
+		give_elsewhere(set, connection);
+	}
 }
 
 static void fire(struct carrier_timer *timer)
@@ -70,6 +148,7 @@ static void fire(struct carrier_timer *timer)
 
 	set->is_timer_set = false;
 	(void)close_old(set, deadline_now_ns() - IDLE_NS, MOST_AT_A_TIME);
+	share_idle(set);
 	if (set->hosts.idle > 0)
 		set_timer(set, http1_hosts_oldest_ns(&set->hosts));
 }
@@ -83,17 +162,18 @@ static void set_idle(struct http1_set *set, struct http1_connection *connection)
 		set_timer(set, now_ns);
 }
 
-/* The name is copied, since that of this table goes with the host's last connection. */
+/* For another carrier, some time. Where room may be short it is given up instead: whoever waits for
+ * it hears of that, but not of what is left. */
 static void leave(struct http1_set *set, struct http1_connection *connection)
 {
-	const struct http1_host *host = connection->host;
-	char name[URL_HOST_NAME_MAX];
-	struct url_host to = {.name = name, .name_len = host->name_len, .port = host->port};
+	struct detached detached;
 
-	memcpy(name, host->name, host->name_len);
-	http1_hosts_remove(&set->hosts, connection);
-	http1_connection_detach(connection);
-	http1_left_put(set->left, connection, &to);
+	if (may_be_short(set)) {
+		discard(set, connection);
+		return;
+	}
+	detach(set, connection, &detached);
+	http1_left_put(set->left, connection, &detached.to);
 }
 
 static void stop(struct carrier_service *service)
@@ -109,8 +189,9 @@ static void stop(struct carrier_service *service)
 	free(set);
 }
 
-static struct http1_set *find_or_add(struct carrier *carrier, struct http1_left *left)
+static struct http1_set *find_or_add(struct carrier *carrier, const struct http1_lease *lease)
 {
+	struct http1_left *left = lease->left;
 	struct carrier_service *service = carrier_service_find(carrier, left);
 	struct http1_set *set;
 
@@ -123,7 +204,9 @@ static struct http1_set *find_or_add(struct carrier *carrier, struct http1_left 
 	set->service.stop = stop;
 	set->carrier = carrier;
 	set->left = left;
+	set->gate = lease->gate;
 	set->timer.fire = fire;
+	connection_gate_place_init(&set->place);
 	carrier_service_add(carrier, &set->service);
 	return set;
 }
@@ -142,15 +225,34 @@ static struct http1_connection *take_idle(struct http1_set *set, const struct ur
 	return NULL;
 }
 
-/* One that was left elsewhere, or an unopened one. NULL: no memory. */
+static bool take_room(struct http1_set *set)
+{
+	if (!set->gate || connection_gate_take(set->gate))
+		return true;
+	/* What was left by carriers that have ended is for other hosts. */
+	return http1_left_close_old(set->left, INT64_MAX, 1) > 0 && connection_gate_take(set->gate);
+}
+
+/* One that nobody here has at the moment: given by another carrier, left by one that has ended, or
+ * unopened. NULL: must_wait, or no memory. */
 static struct http1_connection *add_connection(struct http1_set *set, struct http1_lease *lease)
 {
-	struct http1_connection *connection =
-		lease->is_fresh ? NULL : http1_left_take(set->left, lease->to);
+	struct http1_connection *connection = lease->given;
 
+	if (!connection && !lease->is_fresh && !lease->has_room)
+		connection = http1_left_take(set->left, lease->to);
 	lease->is_reused = connection;
-	if (!connection)
+	if (!connection && !lease->has_room && !take_room(set)) {
+		lease->must_wait = true;
+		return NULL;
+	}
+	if (!connection) {
 		connection = calloc(1, sizeof(*connection));
+		if (connection)
+			connection->gate = set->gate;
+		else if (set->gate)
+			connection_gate_leave(set->gate);
+	}
 	if (connection && http1_hosts_add(&set->hosts, lease->to, connection) < 0) {
 		http1_connection_destroy(connection);
 		return NULL;
@@ -161,17 +263,35 @@ static struct http1_connection *add_connection(struct http1_set *set, struct htt
 void http1_set_take(struct carrier *carrier, void *arg)
 {
 	struct http1_lease *lease = arg;
-	struct http1_set *set = find_or_add(carrier, lease->left);
+	struct http1_set *set = find_or_add(carrier, lease);
 
 	lease->set = set;
 	lease->connection = NULL;
+	lease->must_wait = false;
 	if (!set)
 		return;
-	if (!lease->is_fresh)
+	lease->place = &set->place;
+	if (lease->given && lease->given->host)
+		lease->connection = lease->given; /* it was here all the time */
+	else if (!lease->is_fresh && !lease->given && !lease->has_room)
 		lease->connection = take_idle(set, lease->to);
 	lease->is_reused = lease->connection;
 	if (!lease->connection)
 		lease->connection = add_connection(set, lease);
+}
+
+/* For others who wait, or to be idle. */
+static void keep(struct http1_set *set, struct http1_connection *connection)
+{
+	struct connection_offer offer = {connection, fits};
+	enum connection_use use = CONNECTION_IDLE;
+
+	if (set->gate)
+		use = connection_gate_pass(set->gate, &set->place, &offer);
+	if (use == CONNECTION_IDLE)
+		set_idle(set, connection);
+	else if (use == CONNECTION_ELSEWHERE)
+		give_elsewhere(set, connection);
 }
 
 /* Of fresh ones a host keeps the first alone: if it is called in a way that needs them, they would
@@ -183,7 +303,7 @@ void http1_set_give(struct carrier *carrier, void *arg)
 
 	(void)carrier;
 	if (lease->is_kept && (!lease->is_fresh || !connection->host->newest))
-		set_idle(lease->set, connection);
+		keep(lease->set, connection);
 	else
 		discard(lease->set, connection);
 	lease->connection = NULL;

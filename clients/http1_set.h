@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "clients/connection_gate.h"
 #include "clients/http1_left.h"
 #include "clients/http1_reply.h"
 #include "executors/carrier.h"
@@ -24,13 +25,20 @@ struct http1_buffer {
 
 /** A call's hold on a connection. On its task's stack. */
 struct http1_lease {
-	struct http1_left *left;   /* the client's */
-	const struct url_host *to; /* borrowed until the end */
-	bool is_fresh;             /* only a connection that nobody has used will do */
+	struct http1_left *left;      /* the client's */
+	struct connection_gate *gate; /* likewise; NULL: any number of connections */
+	const struct url_host *to;    /* borrowed until the end */
+	bool is_fresh;                /* only a connection that nobody has used will do */
+
+	/* Of a wait at @place, before http1_set_take() is called once more. */
+	struct http1_connection *given;
+	bool has_room; /* for an unopened one */
 
 	/* By http1_set_take(). */
-	struct http1_set *set;
-	struct http1_connection *connection; /* NULL: no memory */
+	struct http1_set *set;               /* NULL: no memory */
+	struct connection_gate_place *place; /* where to wait, if there is no connection */
+	bool must_wait;
+	struct http1_connection *connection; /* NULL: must_wait, or no memory */
 	bool is_reused;                      /* else it is unopened */
 
 	bool is_kept;    /* for http1_set_give() */

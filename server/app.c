@@ -13,7 +13,6 @@
 #include "handlers/pinned.h"
 #include "handlers/sleep.h"
 #include "server/backlog_limit.h"
-#include "server/client_setup.h"
 #include "server/listener.h"
 #include "server/log.h"
 
@@ -117,7 +116,7 @@ static int create_fanout(struct app *app)
 	const struct config *config = app->config;
 	struct fanout_options options = {
 		.limits = batch_limits_of(config),
-		.client = app->client,
+		.client = app->clients.client,
 		.upstream = app->upstream,
 		.call_timeout_ms = config->call_timeout_ms,
 		.max_reply_bytes = config->max_reply_bytes,
@@ -135,7 +134,7 @@ static int create_pinned(struct app *app, struct handler **out)
 	const struct config *config = app->config;
 	struct pinned_options options = {
 		.limits = batch_limits_of(config),
-		.client = app->client,
+		.client = app->clients.client,
 		.upstream = app->upstream,
 		.call_timeout_ms = config->call_timeout_ms,
 		.max_reply_bytes = config->max_reply_bytes,
@@ -176,7 +175,7 @@ static int create_handlers(struct app *app)
 	app->metrics.cpus = &app->cpus;
 	app->metrics.executors = &app->executors;
 	app->metrics.offload = app->offload;
-	app->metrics.client = app->client;
+	app->metrics.client = app->clients.client;
 	app->metrics.rejections = &app->rejections;
 	app->metrics.sites[0] = &app->site;
 	app->metrics.sites[1] = admin;
@@ -268,8 +267,7 @@ static void stop_inner(struct app *app)
 		handler_destroy(app->experiments[i]);
 	handler_destroy(app->fanout);
 	http_client_destroy(app->blocking_client);
-	http_client_destroy(app->client);
-	resolver_destroy(app->resolver);
+	upstream_clients_stop(&app->clients);
 	offload_destroy(app->offload); /* the lookups are over */
 	slow_endpoint_stop(app->slow_endpoint);
 	cpu_watch_finish(&app->cpus);
@@ -285,12 +283,10 @@ static int start_inner(struct app *app, char error_text[APP_ERROR_BYTES])
 	if (error != 0)
 		return error;
 	error = name_upstream(app);
-	if (error == 0)
-		error = resolver_create(&(struct resolver_options){.offload = app->offload},
-		                        &app->resolver);
 	if (error != 0)
 		return explain(error_text, error, "start", "the client");
-	error = client_setup(app->config, app->upstream, app->resolver, &app->client, error_text);
+	error = upstream_clients_start(&app->clients, app->config, app->upstream, app->offload,
+	                               error_text);
 	if (error != 0)
 		return error;
 	error = create_handlers(app);

@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "clients/resolver.h"
 #include "executors/offload.h"
 #include "server/client_setup.h"
 #include "server/config.h"
@@ -18,6 +17,7 @@
 #include "server/probes.h"
 #include "server/rejections.h"
 #include "server/slow_endpoint.h"
+#include "server/upstream_clients.h"
 
 enum { APP_EXPERIMENTS = 3 }; /* /sleep, /cpu, /pinned */
 
@@ -34,9 +34,8 @@ struct app {
 	struct offload *offload;             /* outlives the executors, whose tasks use it */
 	struct executor_set executors;
 	struct pinned_log pinned_log;
-	char *upstream;                      /* owned; the URL that /fanout calls */
-	struct resolver *resolver;           /* outlives the clients */
-	struct http_client *client;          /* a metered one */
+	char *upstream; /* owned; the URL that /fanout calls */
+	struct upstream_clients clients;
 	struct http_client *blocking_client; /* NULL without --experiments */
 	struct handler *fanout;
 	struct handler *experiments[APP_EXPERIMENTS]; /* NULL without --experiments */

@@ -34,11 +34,13 @@ static int explain_curl(const struct config *config, int error, char text[CLIENT
 }
 
 static int create_curl(const struct config *config, struct resolver *resolver,
-                       struct http_client **out, char error_text[CLIENT_SETUP_ERROR_BYTES])
+                       struct connection_gate *gate, struct http_client **out,
+                       char error_text[CLIENT_SETUP_ERROR_BYTES])
 {
 	struct curl_client_options options = {
 		.connect_timeout_ms = config->connect_timeout_ms,
 		.resolver = resolver,
+		.gate = gate,
 		.ca_file = config->upstream_ca,
 		.insecure = config->upstream_insecure,
 		.http2 = config->upstream_http2,
@@ -49,11 +51,13 @@ static int create_curl(const struct config *config, struct resolver *resolver,
 }
 
 static int create_http1(const struct config *config, struct resolver *resolver,
-                        struct http_client **out, char error_text[CLIENT_SETUP_ERROR_BYTES])
+                        struct connection_gate *gate, struct http_client **out,
+                        char error_text[CLIENT_SETUP_ERROR_BYTES])
 {
 	struct http1_client_options options = {
 		.connect_timeout_ms = config->connect_timeout_ms,
 		.resolver = resolver,
+		.gate = gate,
 	};
 	int error = http1_client_create(&options, out);
 
@@ -62,17 +66,17 @@ static int create_http1(const struct config *config, struct resolver *resolver,
 }
 
 static int create_client(const struct config *config, const char *upstream,
-                         struct resolver *resolver, struct http_client **out,
-                         char error_text[CLIENT_SETUP_ERROR_BYTES])
+                         struct resolver *resolver, struct connection_gate *gate,
+                         struct http_client **out, char error_text[CLIENT_SETUP_ERROR_BYTES])
 {
 	bool is_tls = strncasecmp(upstream, "https:", strlen("https:")) == 0;
 
 	if (strcmp(config->client, "curl") == 0 || (strcmp(config->client, "auto") == 0 && is_tls))
-		return create_curl(config, resolver, out, error_text);
+		return create_curl(config, resolver, gate, out, error_text);
 	if (is_tls)
 		return explain(error_text, -EPROTONOSUPPORT, "use --client http1",
 		               "the upstream is https");
-	return create_http1(config, resolver, out, error_text);
+	return create_http1(config, resolver, gate, out, error_text);
 }
 
 /* Put the limits before *@client, if there are any. */
@@ -103,10 +107,11 @@ static int meter_client(const char *upstream, struct http_client **client)
 }
 
 int client_setup(const struct config *config, const char *upstream, struct resolver *resolver,
-                 struct http_client **out, char error_text[CLIENT_SETUP_ERROR_BYTES])
+                 struct connection_gate *gate, struct http_client **out,
+                 char error_text[CLIENT_SETUP_ERROR_BYTES])
 {
 	struct http_client *client;
-	int error = create_client(config, upstream, resolver, &client, error_text);
+	int error = create_client(config, upstream, resolver, gate, &client, error_text);
 
 	if (error != 0)
 		return error;

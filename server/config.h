@@ -66,7 +66,8 @@ struct config {
 	bool upstream_http2;
 	unsigned call_timeout_ms;
 	unsigned connect_timeout_ms;
-	unsigned upstream_permits; /* 0: any number */
+	unsigned upstream_connections; /* 0: by the limit of descriptors */
+	unsigned upstream_permits;     /* 0: any number */
 	unsigned permit_wait_ms;
 	unsigned upstream_rate; /* calls a second; 0: any number */
 	unsigned deadline_ms;

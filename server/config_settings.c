@@ -148,6 +148,13 @@ const struct config_setting config_settings[] = {
          COUNT(1, 10000000),
          .default_text = "100000",
          .help = "most calls of one request"},
+	{.name = "upstream-connections",
+         FIELD(upstream_connections),
+         COUNT(0, 10000000),
+         .default_text = "auto",
+         .zero_word = "auto",
+         .help = "most connections to upstreams in use; others wait for one; auto follows the fd "
+                 "limit"},
 	{.name = "upstream-permits",
          FIELD(upstream_permits),
          COUNT(0, 1000000),

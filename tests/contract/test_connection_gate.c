@@ -4,7 +4,7 @@
 #include "executors/scope.h"
 #include "tests/contract/over_executor.h"
 
-/* Who may have a connection, and who gets one next. */
+/* Who may have a connection, and who gets one next. A connection is a number here. */
 
 enum { MOST = 40, LIMIT = 3, PLACES = 3, ROUNDS = 50 };
 
@@ -33,9 +33,8 @@ static int teardown(void **state)
 
 struct guest {
 	struct task task; /* first */
-	unsigned number;
 	unsigned place;
-	struct deadline deadline;
+	void *given;         /* a connection, or NULL: room */
 	unsigned entered_as; /* the how manieth to get in */
 };
 
@@ -48,7 +47,7 @@ static int fork_guests(unsigned count, int (*run)(struct task *task))
 
 	scope_open(&scope, &(struct scope_options){0});
 	for (unsigned i = 0; i < count; i++) {
-		guests[i] = (struct guest){.task.run = run, .number = i, .place = i % PLACES};
+		guests[i] = (struct guest){.task.run = run, .place = i % PLACES};
 		error |= scope_fork(&scope, &guests[i].task);
 	}
 	return scope_join(&scope) | error;
@@ -62,18 +61,46 @@ static void go_in(void)
 		;
 }
 
+static int a_connection, another_connection;
+
+static bool fits_if_same(const struct connection_offer *offer, const void *wanted)
+{
+	return offer->connection == wanted;
+}
+
+static int take_or_wait(struct guest *guest)
+{
+	if (connection_gate_take(&gate))
+		return 0;
+	return connection_gate_wait(&gate, &places[guest->place], &a_connection, DEADLINE_NEVER,
+	                            &guest->given);
+}
+
+/* A connection, or the room that was had for one. */
+static void pass_or_close(struct guest *guest)
+{
+	const struct connection_offer offer = {&a_connection, fits_if_same};
+	enum connection_use use = connection_gate_pass(&gate, &places[guest->place], &offer);
+
+	if (use == CONNECTION_PASSED_ON)
+		return;
+	if (use == CONNECTION_ELSEWHERE &&
+	    connection_gate_give(&gate, &places[guest->place], &offer))
+		return;
+	connection_gate_leave(&gate);
+}
+
 static int come_and_go(struct task *task)
 {
 	struct guest *guest = (struct guest *)task;
-	struct connection_gate_place *place = &places[guest->place];
 
 	for (int i = 0; i < ROUNDS; i++) {
-		if (connection_gate_enter(&gate, place, DEADLINE_NEVER) < 0)
+		if (take_or_wait(guest) < 0)
 			return -EPROTO;
 		go_in();
 		task_yield();
 		atomic_fetch_sub(&inside, 1);
-		(void)connection_gate_leave(&gate, place);
+		pass_or_close(guest);
 	}
 	return 0;
 }
@@ -101,7 +128,8 @@ static int come_in_time(struct task *task)
 {
 	struct guest *guest = (struct guest *)task;
 
-	return connection_gate_enter(&gate, &places[guest->place], deadline_in_ms(10));
+	return connection_gate_wait(&gate, &places[guest->place], NULL, deadline_in_ms(10),
+	                            &guest->given);
 }
 
 static int fill_and_wait(void *arg)
@@ -109,13 +137,12 @@ static int fill_and_wait(void *arg)
 	unsigned got = 0;
 
 	(void)arg;
-	while (connection_gate_try_enter(&gate))
+	while (connection_gate_take(&gate))
 		got++;
 	if (got != LIMIT || fork_guests(5, come_in_time) != 0)
 		return -EPROTO;
 	for (unsigned i = 0; i < LIMIT; i++)
-		if (connection_gate_leave(&gate, &places[0])) /* nobody waits any more */
-			return -EPROTO;
+		connection_gate_leave(&gate);
 	return 0;
 }
 
@@ -128,94 +155,131 @@ static void who_waits_in_vain_leaves_no_trace(void **state)
 	executor_destroy(executor);
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(guests[i].task.result, -ETIMEDOUT);
-	assert_int_equal(atomic_load(&gate.in_use), 0);
+	assert_int_equal(atomic_load(&gate.taken), 0);
+	assert_int_equal(atomic_load(&gate.waiting), 0);
 }
 
 static int enter_once(struct task *task)
 {
 	struct guest *guest = (struct guest *)task;
-	int error = connection_gate_enter(&gate, &places[guest->place], DEADLINE_NEVER);
+	int error = connection_gate_wait(&gate, &places[guest->place], &a_connection,
+	                                 DEADLINE_NEVER, &guest->given);
 
 	guest->entered_as = atomic_fetch_add(&entered, 1) + 1;
 	return error;
 }
 
-/* All of them wait, in the order of their numbers; then those who are in leave, from the place 0.
- */
-static int make_way_from_one_place(void *arg)
+/* All of them wait, in the order of their numbers, the first @at_place_0 of them there; then
+ * @make_way is called for each. */
+struct queue {
+	unsigned at_place_0;
+	void (*make_way)(struct queue *queue);
+	unsigned passed_on, elsewhere;
+};
+
+static int run_queue(void *arg)
 {
+	struct queue *queue = arg;
 	struct scope scope;
-	unsigned *elsewhere = arg;
 	int error = 0;
 
-	while (connection_gate_try_enter(&gate))
+	while (connection_gate_take(&gate))
 		;
 	scope_open(&scope, &(struct scope_options){0});
 	for (unsigned i = 0; i < MOST; i++) {
-		guests[i] = (struct guest){.task.run = enter_once, .place = i < MOST / 2 ? 0 : 1};
+		guests[i] = (struct guest){.task.run = enter_once, .place = i >= queue->at_place_0};
 		error |= scope_fork(&scope, &guests[i].task);
 		while (atomic_load(&gate.waiting) <= i)
 			(void)task_park_masked(deadline_in_ns(10000));
 	}
 	for (unsigned i = 0; i < MOST; i++) {
-		*elsewhere += connection_gate_leave(&gate, &places[0]);
+		queue->make_way(queue);
 		while (atomic_load(&entered) <= i)
 			(void)task_park_masked(deadline_in_ns(10000));
 	}
 	error |= scope_join(&scope);
 	for (unsigned i = 0; i < LIMIT; i++)
-		(void)connection_gate_leave(&gate, &places[0]);
+		connection_gate_leave(&gate);
 	return error;
 }
 
-static void who_leaves_makes_way_at_its_own_place_first_and_then_elsewhere(void **state)
+static void run(struct queue *queue)
 {
 	struct executor *executor = start_executor(MOST + 1);
-	unsigned elsewhere = 0;
 
-	(void)state;
-	assert_int_equal(run_in_task(executor, make_way_from_one_place, &elsewhere), 0);
+	assert_int_equal(run_in_task(executor, run_queue, queue), 0);
 	executor_destroy(executor);
-	for (unsigned i = 0; i < MOST; i++)
-		assert_int_equal(guests[i].entered_as, i + 1);
-	assert_int_equal(elsewhere, MOST / 2);
 }
 
-/* The place that came first has many who wait, the other one has one. */
-static int keep_a_place_busy(void *arg)
+static void pass_at(struct queue *queue, unsigned place, void *connection)
 {
-	struct scope scope;
-	int error = 0;
+	const struct connection_offer offer = {connection, fits_if_same};
 
-	while (connection_gate_try_enter(&gate))
-		;
-	scope_open(&scope, &(struct scope_options){0});
-	for (unsigned i = 0; i < MOST; i++) {
-		guests[i] = (struct guest){.task.run = enter_once, .place = i > 0};
-		error |= scope_fork(&scope, &guests[i].task);
-		while (atomic_load(&gate.waiting) <= i)
-			(void)task_park_masked(deadline_in_ns(10000));
+	switch (connection_gate_pass(&gate, &places[place], &offer)) {
+	case CONNECTION_PASSED_ON:
+		queue->passed_on++;
+		break;
+	case CONNECTION_ELSEWHERE:
+		queue->elsewhere++;
+		if (!connection_gate_give(&gate, &places[place], &offer))
+			connection_gate_leave(&gate);
+		break;
+	case CONNECTION_IDLE:
+		break;
 	}
+}
+
+static void pass_at_place_0(struct queue *queue)
+{
+	pass_at(queue, 0, &a_connection);
+}
+
+static void pass_at_place_1(struct queue *queue)
+{
+	pass_at(queue, 1, &a_connection);
+}
+
+static void pass_what_does_not_fit(struct queue *queue)
+{
+	pass_at(queue, 0, &another_connection);
+}
+
+static void a_connection_goes_to_its_own_place_and_else_elsewhere(void **state)
+{
+	struct queue queue = {.at_place_0 = 10, .make_way = pass_at_place_0};
+
+	(void)state;
+	run(&queue);
 	for (unsigned i = 0; i < MOST; i++) {
-		(void)connection_gate_leave(&gate, &places[1]);
-		while (atomic_load(&entered) <= i)
-			(void)task_park_masked(deadline_in_ns(10000));
+		assert_int_equal(guests[i].entered_as, i + 1);
+		assert_ptr_equal(guests[i].given, &a_connection);
 	}
-	error |= scope_join(&scope);
-	for (unsigned i = 0; i < LIMIT; i++)
-		(void)connection_gate_leave(&gate, &places[1]);
-	(void)arg;
-	return error;
+	assert_int_equal(queue.passed_on, 10);
+	assert_int_equal(queue.elsewhere, MOST - 10);
 }
 
 static void a_busy_place_does_not_starve_another(void **state)
 {
-	struct executor *executor = start_executor(MOST + 1);
+	struct queue queue = {.at_place_0 = 1, .make_way = pass_at_place_1};
 
 	(void)state;
-	assert_int_equal(run_in_task(executor, keep_a_place_busy, NULL), 0);
-	executor_destroy(executor);
+	run(&queue);
 	assert_in_range(guests[0].entered_as, 2, 16);
+	assert_int_equal(queue.passed_on, MOST - 1);
+	assert_int_equal(queue.elsewhere, 1);
+}
+
+static void what_does_not_fit_makes_room(void **state)
+{
+	struct queue queue = {.at_place_0 = MOST / 2, .make_way = pass_what_does_not_fit};
+
+	(void)state;
+	run(&queue);
+	for (unsigned i = 0; i < MOST; i++) {
+		assert_int_equal(guests[i].entered_as, i + 1);
+		assert_null(guests[i].given);
+	}
+	assert_int_equal(queue.passed_on, 0);
 }
 
 int main(int argc, char **argv)
@@ -225,10 +289,10 @@ int main(int argc, char **argv)
 	                                        teardown),
 		cmocka_unit_test_setup_teardown(who_waits_in_vain_leaves_no_trace, setup, teardown),
 		cmocka_unit_test_setup_teardown(
-			who_leaves_makes_way_at_its_own_place_first_and_then_elsewhere, setup,
-			teardown),
+			a_connection_goes_to_its_own_place_and_else_elsewhere, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_busy_place_does_not_starve_another, setup,
 	                                        teardown),
+		cmocka_unit_test_setup_teardown(what_does_not_fit_makes_room, setup, teardown),
 	};
 
 	return run_over_executor(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));

@@ -58,7 +58,7 @@ class Limits(unittest.TestCase):
     def test_fails_the_calls_that_find_no_descriptor_and_makes_the_others(self):
         with Server() as upstream:
             url = f"http://127.0.0.1:{upstream.slow_port}/slow"
-            flags = ["--upstream", url, "--pool-threads", "100"]
+            flags = ["--upstream", url, "--pool-threads", "100", "--upstream-connections", "1000"]
             with Server(*flags, slow_listen="off", max_fds=80) as server:
                 answer = server.get("/fanout?n=100&delay_ms=300").json()
                 self.assertGreater(answer["ok"], 0)
@@ -67,6 +67,20 @@ class Limits(unittest.TestCase):
                 if fanoutd.EXECUTOR != "pool":
                     few = "/fanout?n=5&delay_ms=0"
                     wait_until(lambda: server.get(few).json().get("ok") == 5, "recovery")
+
+    def test_has_calls_wait_for_a_connection_where_descriptors_are_few(self):
+        with Server() as upstream:
+            url = f"http://127.0.0.1:{upstream.slow_port}/slow"
+            for max_fds, flags, most in ((150, [], 86), (None, ["--upstream-connections", "7"], 7)):
+                upstream.request("POST", "/stats/reset", port=upstream.slow_port)
+                flags = ["--upstream", url, "--pool-threads", "50", *flags]
+                limit = {"max_fds": max_fds} if max_fds else {}
+                with Server(*flags, slow_listen="off", **limit) as server:
+                    for _ in range(2):
+                        answer = server.get("/fanout?n=100&delay_ms=20").json()
+                        self.assertEqual(answer["errors"], {})
+                        self.assertEqual(answer["ok"], 100)
+                self.assertLessEqual(upstream.slow_stats()["peak_in_flight"], most)
 
 
 def live(metrics):
