@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "clients/http_fail.h"
 #include "clients/url_host.h"
 #include "executors/semaphore.h"
 #include "executors/task.h"
@@ -107,15 +108,6 @@ static int64_t take_start(struct upstream *upstream, unsigned per_second, struct
 	return start_ns;
 }
 
-static enum http_failure fail_wait(struct http_call *call, int error)
-{
-	enum cancel_reason reason = task_cancel_reason();
-
-	call->reason = error == -ECANCELED ? cancel_reason_name(reason)
-	                                   : "the deadline passed before the call could start";
-	return error == -ECANCELED && reason != CANCEL_DEADLINE ? HTTP_CANCELED : HTTP_TIMEOUT;
-}
-
 /* Without a wait that could not end well. */
 static enum http_failure wait_for_start(struct upstream_client *self, struct upstream *upstream,
                                         struct http_call *call)
@@ -127,9 +119,11 @@ static enum http_failure wait_for_start(struct upstream_client *self, struct ups
 		return HTTP_OK;
 	start_ns = take_start(upstream, self->limits.per_second, call->until);
 	if (start_ns > call->until.ns)
-		return fail_wait(call, -ETIMEDOUT);
+		return http_fail_wait(call, -ETIMEDOUT);
+	if (start_ns <= deadline_now_ns())
+		return HTTP_OK;
 	error = task_sleep_until((struct deadline){start_ns});
-	return error < 0 ? fail_wait(call, error) : HTTP_OK;
+	return error < 0 ? http_fail_wait(call, error) : HTTP_OK;
 }
 
 static enum http_failure wait_for_permit(struct upstream_client *self, struct upstream *upstream,
@@ -141,11 +135,9 @@ static enum http_failure wait_for_permit(struct upstream_client *self, struct up
 	if (self->limits.permits == 0)
 		return HTTP_OK;
 	error = task_semaphore_acquire(&upstream->permits, deadline_earlier(patience, call->until));
-	if (error == -ETIMEDOUT && patience.ns <= call->until.ns) {
-		call->reason = "no permit for a call to this upstream";
-		return HTTP_NO_PERMIT;
-	}
-	return error < 0 ? fail_wait(call, error) : HTTP_OK;
+	if (error == -ETIMEDOUT && patience.ns <= call->until.ns)
+		return http_fail(call, HTTP_NO_PERMIT, "no permit for a call to this upstream");
+	return error < 0 ? http_fail_wait(call, error) : HTTP_OK;
 }
 
 static void give_back_permit(struct upstream_client *self, struct upstream *upstream)
@@ -166,17 +158,15 @@ static enum http_failure upstream_client_call(struct http_client *client, struct
 		return http_call_pass_on(self->inner, call); /* which says what is wrong with it */
 	(void)deadline;                                      /* the call has not begun */
 	upstream = find(self, &host);
-	if (!upstream) {
-		call->reason = "out of memory";
-		return HTTP_FD_LIMIT;
-	}
-	failure = wait_for_permit(self, upstream, call);
-	if (failure != HTTP_OK)
-		return failure;
-	/* With the permit, so that calls which got one late do not start all at once. */
+	if (!upstream)
+		return http_fail(call, HTTP_FD_LIMIT, "out of memory");
+	/* The rate first: nobody holds a permit while it waits. */
 	failure = wait_for_start(self, upstream, call);
 	if (failure == HTTP_OK)
-		failure = http_call_pass_on(self->inner, call);
+		failure = wait_for_permit(self, upstream, call);
+	if (failure != HTTP_OK)
+		return failure;
+	failure = http_call_pass_on(self->inner, call);
 	give_back_permit(self, upstream);
 	return failure;
 }

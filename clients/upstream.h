@@ -10,7 +10,7 @@
  *
  * Calls beyond the permits wait for one in the order in which they come, for a while; then they
  * fail with HTTP_NO_PERMIT, without having reached the upstream. Calls beyond the rate are spaced
- * out evenly. A call's own timeout begins after both.
+ * out evenly, before they wait for a permit. A call's own timeout begins after both.
  */
 struct upstream_limits {
 	unsigned permits;        /* calls in flight to one upstream; 0: any number */

@@ -498,6 +498,8 @@ static void carrier_close(struct coroutine_carrier *carrier)
 void coroutine_carrier_drive(struct coroutine_carrier *carrier, struct driver *driver)
 {
 	atomic_store_explicit(&carrier->driver, driver, memory_order_relaxed);
+	atomic_store_explicit(&carrier->driver_tid, driver->tid, memory_order_relaxed);
+	atomic_store_explicit(&carrier->driver_clock, driver->clock, memory_order_relaxed);
 	carrier->batch = 1;
 	while (!coroutine_executor_may_stop(carrier->executor, carrier)) {
 		/* The poller first: a driver that takes over comes from a turn that was cut off,

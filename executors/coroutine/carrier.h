@@ -70,6 +70,8 @@ struct coroutine_carrier {
 	                                        driver, read by who finds the word unchanged */
 	_Atomic(struct driver *) driver; /* relaxed: written by itself, read by the monitor once it
 	                                    has won the word */
+	atomic_int driver_tid, driver_clock; /* its thread, and the clock of its CPU time, for the
+	                                        monitor before that; relaxed */
 
 	struct coroutine *ready, **ready_last;     /* FIFO; see turn.h */
 	struct task *new_tasks[CARRIER_NEW_TASKS]; /* [new_next, new_count): taken from a queue, but

@@ -141,6 +141,8 @@ static void *driver_main(void *arg)
 
 	(void)pthread_setname_np(pthread_self(), "fanoutd-driver");
 	driver->tid = gettid();
+	if (pthread_getcpuclockid(pthread_self(), &driver->clock) != 0)
+		driver->clock = CLOCK_MONOTONIC; /* then time that passes is taken for time used */
 	driver->task_of_thread = &task_of_thread;
 	driver->errno_of_thread = &errno;
 	fiber_adopt_thread(&driver->native);

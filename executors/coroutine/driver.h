@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "executors/coroutine/coroutine.h"
 #include "executors/coroutine/fiber.h"
@@ -29,7 +30,8 @@ enum driver_state {
 struct driver {
 	struct fiber native; /* its own stack, left while a task runs */
 	struct driver_pool *pool;
-	int tid; /* for /proc/self/task; constant once it runs a carrier */
+	int tid;         /* for /proc/self/task; constant once it runs a carrier */
+	clockid_t clock; /* of its CPU time; likewise */
 	struct coroutine_carrier *carrier; /* NULL for a spare */
 
 	/* Only this pthread touches these. */

@@ -27,6 +27,9 @@
  * are looked at. The spare has the carrier by then: it does not wait for that.
  */
 
+/* Of the threshold: CPU time that a task has used at the least when it has computed for as long. */
+#define USED_SHARE 4
+
 static bool all_asleep(struct coroutine_executor *executor)
 {
 	unsigned count = atomic_load(&executor->created);
@@ -161,6 +164,29 @@ static void hand_over(struct monitor *monitor, struct coroutine_carrier *carrier
 		driver_pool_put_back(drivers, spare);
 }
 
+/* CPU time that the carrier's driver has used. 0: it is gone. */
+static int64_t used_ns(struct coroutine_carrier *carrier)
+{
+	clockid_t clock = atomic_load_explicit(&carrier->driver_clock, memory_order_relaxed);
+	struct timespec used;
+
+	return clock_gettime(clock, &used) == 0 ? used.tv_sec * INT64_C(1000000000) + used.tv_nsec
+	                                        : 0;
+}
+
+/* Whether the driver has waited for a CPU rather than had one, since it used @before_ns: then the
+ * task is not to blame, and another thread would wait likewise. */
+static bool is_starved(struct monitor *monitor, struct coroutine_carrier *carrier,
+                       int64_t before_ns)
+{
+	struct thread_place place;
+
+	if (used_ns(carrier) - before_ns >= monitor->threshold_ns / USED_SHARE)
+		return false;
+	thread_place_read(atomic_load_explicit(&carrier->driver_tid, memory_order_relaxed), &place);
+	return place.is_running;
+}
+
 static void look_at(struct monitor *monitor, struct coroutine_carrier *carrier, int64_t now_ns)
 {
 	uint64_t word = atomic_load_explicit(&carrier->word, memory_order_relaxed);
@@ -171,8 +197,10 @@ static void look_at(struct monitor *monitor, struct coroutine_carrier *carrier, 
 	    word != atomic_load_explicit(&seen->word, memory_order_relaxed)) {
 		atomic_store_explicit(&seen->word, word, memory_order_relaxed);
 		atomic_store_explicit(&seen->since_ns, now_ns, memory_order_relaxed);
+		seen->used_ns = word & WORD_TASK ? used_ns(carrier) : 0;
 		seen->is_counted = false;
-	} else if (now_ns - since_ns >= monitor->threshold_ns) {
+	} else if (now_ns - since_ns >= monitor->threshold_ns &&
+	           !is_starved(monitor, carrier, seen->used_ns)) {
 		hand_over(monitor, carrier, word, since_ns);
 	}
 }

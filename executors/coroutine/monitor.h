@@ -38,6 +38,7 @@ struct monitor {
 		_Atomic uint64_t word;    /* of the carrier when last looked at; relaxed, for
 		                             monitor_view() */
 		_Atomic int64_t since_ns; /* likewise */
+		int64_t used_ns;          /* CPU time of the driver, by then */
 		bool is_counted;          /* as kept, though nobody could take it over */
 	} seen[EXECUTOR_CARRIERS_MAX];
 

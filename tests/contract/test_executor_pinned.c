@@ -294,6 +294,81 @@ static void without_a_spare_the_others_wait_and_it_is_said(void **state)
 	executor_destroy(executor);
 }
 
+/* A thread that another one keeps from its CPU: pinned to the same, and asking for idle time. */
+struct starving {
+	pthread_t hog;
+	cpu_set_t cpu;
+	atomic_bool is_over;
+	int64_t took_ns;
+};
+
+static void *take_cpu(void *arg)
+{
+	struct starving *starving = arg;
+
+	(void)sched_setaffinity(0, sizeof(starving->cpu), &starving->cpu);
+	while (!atomic_load(&starving->is_over))
+		continue;
+	return NULL;
+}
+
+static int64_t used_ns(void)
+{
+	struct timespec used;
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return used.tv_sec * INT64_C(1000000000) + used.tv_nsec;
+}
+
+/* Computes for a millisecond, and has to wait for it. */
+static int starve(void *arg)
+{
+	const struct sched_param none = {0};
+	struct starving *starving = arg;
+	int64_t began_ns = deadline_now_ns(), until_ns;
+	cpu_set_t before;
+
+	if (sched_getaffinity(0, sizeof(before), &before) < 0)
+		return -errno;
+	CPU_ZERO(&starving->cpu);
+	CPU_SET(sched_getcpu(), &starving->cpu);
+	if (pthread_create(&starving->hog, NULL, take_cpu, starving) != 0)
+		return -EAGAIN;
+	(void)sched_setaffinity(0, sizeof(starving->cpu), &starving->cpu);
+	(void)sched_setscheduler(0, SCHED_IDLE, &none);
+	until_ns = used_ns() + 1000000;
+	while (used_ns() < until_ns)
+		continue;
+	starving->took_ns = deadline_now_ns() - began_ns;
+	(void)sched_setscheduler(0, SCHED_OTHER, &none);
+	(void)sched_setaffinity(0, sizeof(before), &before);
+	return 0;
+}
+
+static void a_task_that_waits_for_a_cpu_is_not_pinned(void **state)
+{
+	struct executor_options options = options_for(1);
+	struct starving starving = {.took_ns = 0};
+	struct pinned_event events[8];
+	struct executor *executor;
+	uint64_t next = 0;
+
+	(void)state;
+	options.threads = 1;
+	options.max_tasks = 1000;
+	options.spare_drivers = 4;
+	options.pinned_threshold_ms = 40;
+	executor = start_executor_with(&options);
+	assert_int_equal(run_in_task(executor, starve, &starving), 0);
+	atomic_store(&starving.is_over, true);
+	assert_int_equal(pthread_join(starving.hog, NULL), 0);
+	/* With a CPU to itself it would have taken one millisecond, and shown nothing. */
+	if (starving.took_ns < 80000000)
+		print_message("# it did not have to wait: %d us\n", (int)(starving.took_ns / 1000));
+	assert_int_equal(executor_pinned_events(executor, &next, events, 8), 0);
+	executor_destroy(executor);
+}
+
 /* Tasks of a kind that keeps carriers, again and again. */
 enum { BLOCKERS = 40, BLOCKS = 3 };
 
@@ -465,6 +540,7 @@ int main(int argc, char **argv)
 		ON_CARRIERS(without_room_beside_the_carrier_a_heavy_kind_starts_slowly),
 		ON_CARRIERS(a_system_call_is_not_cut_short),
 		ON_CARRIERS(without_a_spare_the_others_wait_and_it_is_said),
+		ON_CARRIERS(a_task_that_waits_for_a_cpu_is_not_pinned),
 		ON_CARRIERS(a_carrier_retires_only_after_its_stuck_tasks),
 	};
 #undef ON_CARRIERS

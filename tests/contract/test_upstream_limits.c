@@ -257,6 +257,23 @@ static void what_could_not_start_in_time_fails_at_once_and_takes_no_place(void *
 	assert_true(deadline_now_ns() - began_ns < INT64_C(1000000000));
 }
 
+static void no_permit_is_held_while_waiting_for_a_start(void **state)
+{
+	struct scripted_reply reply = {.delay_ns = 1000000};
+	struct run wanted = {
+		.client = create(&(struct upstream_limits){.permits = 2,
+	                                                   .permit_wait_ms = 1000,
+	                                                   .per_second = 50},
+	                         &(struct scripted_options){.replies = &reply, .reply_count = 1}),
+		.count = 20,
+	};
+
+	(void)state;
+	/* 400 ms of starts: held for so long, two permits would not do for twenty. */
+	assert_int_equal(run(&wanted).calls, 20);
+	assert_int_equal(count_failures(20, HTTP_OK), 20);
+}
+
 static void many_hosts_share_what_there_is(void **state)
 {
 	struct executor *executor = start_executor(MOST + 1);
@@ -288,6 +305,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(each_host_and_port_has_limits_of_its_own),
 		cmocka_unit_test(calls_start_at_the_rate_and_no_faster),
 		cmocka_unit_test(what_could_not_start_in_time_fails_at_once_and_takes_no_place),
+		cmocka_unit_test(no_permit_is_held_while_waiting_for_a_start),
 		cmocka_unit_test(many_hosts_share_what_there_is),
 	};
 
