@@ -262,14 +262,14 @@ static void no_permit_is_held_while_waiting_for_a_start(void **state)
 	struct scripted_reply reply = {.delay_ns = 1000000};
 	struct run wanted = {
 		.client = create(&(struct upstream_limits){.permits = 2,
-	                                                   .permit_wait_ms = 1000,
+	                                                   .permit_wait_ms = 150,
 	                                                   .per_second = 50},
 	                         &(struct scripted_options){.replies = &reply, .reply_count = 1}),
 		.count = 20,
 	};
 
 	(void)state;
-	/* 400 ms of starts: held for so long, two permits would not do for twenty. */
+	/* 400 ms of starts: if permits were held for that, most would wait for one in vain. */
 	assert_int_equal(run(&wanted).calls, 20);
 	assert_int_equal(count_failures(20, HTTP_OK), 20);
 }
