@@ -29,7 +29,7 @@ class Fanout(unittest.TestCase):
                  "errors", "coverage", "peak_in_flight"],
             )
             self.assertEqual(answer["executor"], EXECUTOR)
-            self.assertIn(answer["client"], ("curl", "http1"))
+            self.assertEqual(answer["client"], "http1")
             self.assertEqual((answer["n"], answer["ok"], answer["failed"]), (20, 20, 0))
             self.assertEqual(list(answer["call_ms"]), ["min", "p50", "p90", "p99", "max"])
             for value in [answer["elapsed_ms"], *answer["call_ms"].values()]:
@@ -43,6 +43,22 @@ class Fanout(unittest.TestCase):
             )
             self.assertEqual(answer["peak_in_flight"], 20)
             self.assertEqual(server.slow_stats()["peak_in_flight"], 20)
+
+    def test_calls_by_the_client_that_is_asked_for_or_fits(self):
+        for flags, client in [
+            (["--client", "curl"], "curl"),
+            (["--client", "http1"], "http1"),
+            (["--client", "auto"], "http1"),
+            (["--client", "auto", "--upstream", "https://127.0.0.1:1/"], "curl"),
+            (["--client", "auto", "--upstream", "HTTP://127.0.0.1:1/"], "http1"),
+        ]:
+            with Server(*flags) as server:
+                answer = server.get("/fanout?n=3&delay_ms=0").json()
+                self.assertEqual(answer["client"], client)
+                if "--upstream" in flags:
+                    self.assertEqual(answer["errors"], {"connect": 3})
+                else:
+                    self.assertEqual(answer["ok"], 3)
 
     def test_lists_the_calls_in_order_with_detail(self):
         with Server() as server:

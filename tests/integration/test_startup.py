@@ -47,6 +47,9 @@ class Startup(unittest.TestCase):
         self.check_refusal("--pool-threads", "0", says="--pool-threads")
         self.check_refusal("--deadline-ms", "1e3", says="--deadline-ms")
 
+    def test_refuses_https_with_the_client_that_does_not_speak_it(self):
+        self.check_refusal("--client", "http1", "--upstream", "https://127.0.0.1:1/", says="https")
+
     def test_prints_version_and_help(self):
         version = run_to_end("--version")
         self.assertEqual(version.returncode, 0)
