@@ -92,7 +92,8 @@ struct executor_stats {
 	unsigned stacks[STACK_GUARD_KINDS]; /* that there are, in use or not, by their guard */
 	size_t stack_high_water_bytes; /* most that a task was seen to have used of its stack, in
 	                                  whole pages and with what is kept at its top: the
-	                                  first task and one in 256 are measured as they end */
+	                                  first stack that is given back and one in 256 are
+	                                  measured then */
 	unsigned drivers; /* "coroutine": threads that run carriers, spares included; else 0 */
 	uint64_t pinned[PINNED_KINDS]; /* pinned events since start */
 };

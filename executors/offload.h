@@ -57,16 +57,22 @@ int task_offload(struct offload *offload, enum offload_lane kind, int (*fn)(void
 /** A call that no task waits for. Embed it in the object that it is about. */
 struct offload_job {
 	/* Called once: with 0 on a thread of the lane, where it may block; or with -EAGAIN if the
-	 * system has no thread for the lane, within offload_post() perhaps. The job is its owner's
-	 * again by then, who may free it. */
+	 * system has no thread for the lane, on the thread that wanted one: within
+	 * offload_post(), task_offload() or offload_resize(), whoever called that. The job is its
+	 * owner's again by then, who may free it. */
 	void (*run)(struct offload_job *job, int error);
 
 	struct offload_job *next, **previous; /* the lane's */
 	bool is_waiting;                      /* the lane's */
 };
 
-/** Have job->run() called on a thread of the lane @kind. @job is borrowed until then. Any thread;
- * never waits. */
+/**
+ * Have job->run() called on a thread of the lane @kind. @job is borrowed until then.
+ *
+ * May have to start a thread; if the system refuses it and the lane has no other, run() is called
+ * with -EAGAIN for this job and those of others that wait in the lane. So the caller holds no lock
+ * that the run() of any job takes. Any thread; never waits for a job.
+ */
 void offload_post(struct offload *offload, enum offload_lane kind, struct offload_job *job);
 
 /** Change the CPU lane to @cpus threads, at least 1: a surplus one ends after its call. Any

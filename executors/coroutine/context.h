@@ -11,12 +11,12 @@
  *	context_init(context, top, fn, arg)   the first switch there calls fn(arg)
  *
  * The compiler is told that the switch changes every register and keeps what it needs. So nothing
- *is saved that nobody uses, no signal mask (a system call each way in swapcontext(3)) and no
+ * is saved that nobody uses, no signal mask (a system call each way in swapcontext(3)) and no
  * floating-point control words, which nobody here changes.
  *
  * It is neither called nor returned from, but jumped over to: a processor predicts returns by
  * pairing them with calls, on whatever stack. One call that never returns puts every return after
- *it out of step, which costs more than the switch itself.
+ * it out of step, which costs more than the switch itself.
  */
 struct context {
 	void *stack_pointer;

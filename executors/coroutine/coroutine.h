@@ -48,7 +48,8 @@ struct coroutine {
 	struct coroutine_carrier *carrier;
 	struct task *task;      /* NULL once it has ended */
 	struct stack *stack;    /* just above */
-	struct coroutine *next; /* in the ready ring or the inbox: one at a time */
+	struct coroutine *next; /* in a list of the carrier's, one at a time: ready,
+	                           heavy or the inbox */
 
 	struct timer timeout; /* set while it is parked with a deadline */
 	bool timed_out;       /* that timer ended the park */
