@@ -5,15 +5,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-/* FNV-1a. */
 static uint32_t hash_of(const struct url_host *to)
 {
-	uint32_t hash = 2166136261u ^ to->port;
-
-	for (size_t i = 0; i < to->name_len; i++)
-		hash = (hash ^ (unsigned char)to->name[i]) * 16777619u;
-	return hash;
+	return url_host_hash(to->name, to->name_len, to->port);
 }
 
 static struct http1_host *find(const struct http1_hosts *hosts, const struct url_host *to,
@@ -23,7 +19,7 @@ static struct http1_host *find(const struct http1_hosts *hosts, const struct url
 
 	while (host &&
 	       (host->hash != hash || host->port != to->port || host->name_len != to->name_len ||
-	        memcmp(host->name, to->name, to->name_len) != 0))
+	        strncasecmp(host->name, to->name, to->name_len) != 0))
 		host = host->next;
 	return host;
 }

@@ -121,14 +121,9 @@ static void look_up_known(struct offload_job *job, int error)
 	pthread_mutex_unlock(&resolver->lock);
 }
 
-/* FNV-1a. */
 static struct known_name **bucket_of(struct resolver *resolver, const char *name)
 {
-	uint32_t hash = 2166136261u;
-
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 16777619u;
-	return &resolver->buckets[hash % BUCKETS];
+	return &resolver->buckets[url_host_hash(name, strlen(name), 0) % BUCKETS];
 }
 
 /* Forget the name that expires first, if one can be forgotten. */

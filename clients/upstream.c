@@ -40,14 +40,9 @@ struct upstream_client {
 
 /* ------ the table */
 
-/* FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv/ */
 static unsigned bucket_of(const struct url_host *host)
 {
-	uint32_t hash = 2166136261u ^ host->port;
-
-	for (size_t i = 0; i < host->name_len; i++)
-		hash = (hash ^ (host->name[i] | 0x20)) * 16777619u; /* names are ASCII */
-	return hash % BUCKETS;
+	return url_host_hash(host->name, host->name_len, host->port) % BUCKETS;
 }
 
 static bool is_of(const struct upstream *upstream, const struct url_host *host)

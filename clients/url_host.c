@@ -102,3 +102,13 @@ int url_host_find(const char *url, struct url_host *out)
 	*out = found;
 	return 0;
 }
+
+/* http://www.isthe.com/chongo/tech/comp/fnv/ */
+uint32_t url_host_hash(const char *name, size_t name_len, uint16_t port)
+{
+	uint32_t hash = 2166136261u ^ port;
+
+	for (size_t i = 0; i < name_len; i++)
+		hash = (hash ^ (unsigned char)(name[i] | 0x20)) * 16777619u; /* names are ASCII */
+	return hash;
+}

@@ -25,4 +25,8 @@ enum { URL_HOST_NAME_MAX = 253 }; /* RFC 1035, 2.3.4, as text */
  */
 int url_host_find(const char *url, struct url_host *out);
 
+/** FNV-1a of a name of @name_len and a port; the same whatever the case of the name's letters. Any
+ * thread. */
+uint32_t url_host_hash(const char *name, size_t name_len, uint16_t port);
+
 #endif

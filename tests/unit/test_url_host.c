@@ -99,6 +99,24 @@ static void refuses_a_name_that_is_too_long(void **state)
 	assert_int_equal(url_host_find(url, &host), -EINVAL);
 }
 
+static uint32_t hash_of(const char *url)
+{
+	struct url_host host;
+
+	assert_int_equal(url_host_find(url, &host), 0);
+	return url_host_hash(host.name, host.name_len, host.port);
+}
+
+static void the_hash_is_of_name_and_port_whatever_the_case(void **state)
+{
+	(void)state;
+	assert_int_equal(hash_of("http://Example.ORG/a"), hash_of("http://example.org:80/b"));
+	assert_int_not_equal(hash_of("http://example.org"), hash_of("http://example.org:81"));
+	assert_int_not_equal(hash_of("http://example.org"), hash_of("http://example.com"));
+	/* A published value: FNV-1a of "foobar", 32 bits. */
+	assert_int_equal(url_host_hash("foobar", 6, 0), 0xbf9cf968);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -107,6 +125,7 @@ int main(void)
 		cmocka_unit_test(skips_user_and_password),
 		cmocka_unit_test(refuses_what_is_no_url_with_a_host),
 		cmocka_unit_test(refuses_a_name_that_is_too_long),
+		cmocka_unit_test(the_hash_is_of_name_and_port_whatever_the_case),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
