@@ -170,10 +170,25 @@ static void wait_for_a_lock(struct deadline until)
 	pthread_mutex_unlock(&lock);
 }
 
+static void sleep_in_the_kernel(int64_t ns)
+{
+	struct timespec left = {.tv_nsec = ns};
+	struct deadline end = deadline_in_ns(ns);
+
+	while (nanosleep(&left, &left) < 0) {
+		if (errno != EINTR) {
+			go_wrong("a sleep in the kernel has failed");
+			return;
+		}
+		happen(HAS_BEEN_INTERRUPTED);
+	}
+	if (deadline_remaining_ns(end) > 0)
+		go_wrong("a sleep in the kernel was cut short");
+}
+
 void alone_keep_carrier(uint64_t *state)
 {
 	int64_t ns = (int64_t)draw_below(state, 4000000);
-	struct timespec left = {.tv_nsec = ns};
 	struct deadline end = deadline_in_ns(ns);
 	const struct task *self = task_current();
 	pid_t thread = gettid();
@@ -181,8 +196,7 @@ void alone_keep_carrier(uint64_t *state)
 
 	switch (draw_below(state, 3)) {
 	case 0:
-		if (nanosleep(&left, NULL) < 0 || deadline_remaining_ns(end) > 0)
-			go_wrong("a sleep in the kernel was cut short");
+		sleep_in_the_kernel(ns);
 		break;
 	case 1:
 		wait_for_a_lock(end);

@@ -35,6 +35,10 @@ enum happening {
 	HAS_CHANGED_THREAD, /* a task that had kept its carrier came back on another pthread */
 	HAS_HELD_UP,        /* a carrier that was kept, with no spare driver to be had */
 	HAS_RAN_BESIDE,     /* a task of a heavy class, beside its carrier */
+	HAPPENINGS_EXPECTED,
+	/* Rare: may happen, and need not. */
+	HAS_BEEN_INTERRUPTED = HAPPENINGS_EXPECTED, /* a sleep in the kernel, by the signal of
+	                                               executors/coroutine/stack_signal.h */
 	HAPPENING_KINDS,
 };
 
@@ -49,7 +53,8 @@ int happen_error(int error);
  */
 void go_wrong(const char *what);
 
-/** Print all counts. How many stayed at 0, plus one if something went wrong. */
+/** Print all counts. How many of those that are expected stayed at 0, plus one if something went
+ * wrong. */
 unsigned happenings_judge(void);
 
 /** splitmix64; each task draws from a state of its own. */
