@@ -25,6 +25,7 @@ struct exchange {
 	struct request request;
 	struct response response;
 	struct handler *handler;
+	bool has_own_executor; /* which the executors of the statistics are not */
 
 	/* The front's. */
 	struct exchange_set *set;
@@ -162,25 +163,29 @@ static struct exchange *snapshot(h2o_req_t *request)
 	return exchange;
 }
 
-static void reject(struct exchange *exchange, const struct executor *executor,
-                   enum rejection reason)
+static void reject(struct exchange *exchange, const struct executor *executor)
 {
 	struct response response = {0};
 
-	rejections_add(exchange->set->options.rejections, reason);
 	response_problem(&response, 503, NULL, "the %s executor of %s is full",
 	                 executor_name(executor), exchange->handler->path);
 	response_set_header(&response, "Retry-After", "1");
 	answer(exchange, &response);
 }
 
+static void count_rejection(struct exchange *exchange, enum rejection reason)
+{
+	if (!exchange->has_own_executor)
+		rejections_add(exchange->set->options.rejections, reason);
+}
+
 /* An executor only says that it is full. The figures may have moved on; it is a statistic. */
-static enum rejection rejection_reason(struct executor *executor, unsigned max_tasks)
+static enum rejection rejection_reason(const struct exchange *exchange, struct executor *executor)
 {
 	struct executor_stats stats;
 
 	executor_stats(executor, &stats);
-	if (stats.live >= max_tasks)
+	if (stats.live >= exchange->set->options.max_tasks)
 		return REJECTED_MAX_TASKS;
 	return stats.queued > 0 ? REJECTED_QUEUE : REJECTED_THREADS;
 }
@@ -188,7 +193,8 @@ static enum rejection rejection_reason(struct executor *executor, unsigned max_t
 /* It was admitted, and then there was no stack for its task. */
 static void reject_unstarted(struct exchange *exchange)
 {
-	reject(exchange, exchange->task.executor, REJECTED_MEMORY);
+	count_rejection(exchange, REJECTED_MEMORY);
+	reject(exchange, exchange->task.executor);
 }
 
 static void on_home(h2o_multithread_receiver_t *receiver, h2o_linklist_t *messages)
@@ -225,6 +231,7 @@ void exchange_start(struct exchange_set *set, h2o_req_t *request, struct handler
 	}
 	exchange->arrived_ns = deadline_now_ns();
 	exchange->handler = handler;
+	exchange->has_own_executor = executor != NULL;
 	exchange->set = set;
 	exchange->durations = durations;
 	exchange->request.deadline = deadline_in_ms(set->options.deadline_ms);
@@ -244,7 +251,8 @@ void exchange_start(struct exchange_set *set, h2o_req_t *request, struct handler
 	if (executor == NULL)
 		executor = executor_set_pick(set->options.executors, exchange->request.query);
 	if (executor_submit(executor, &exchange->task) != 0) {
-		reject(exchange, executor, rejection_reason(executor, set->options.max_tasks));
+		count_rejection(exchange, rejection_reason(exchange, executor));
+		reject(exchange, executor);
 		exchange_free(exchange);
 	}
 }

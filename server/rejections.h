@@ -5,7 +5,9 @@
 
 struct metrics_text;
 
-/* Requests and connections turned away because something is full: fanoutd_rejected_total. */
+/* Requests and connections turned away because something is full: fanoutd_rejected_total. Not those
+ * of pages with an executor of their own, which say nothing of the executors that --max-tasks and
+ * the others limit. */
 enum rejection {
 	REJECTED_QUEUE,     /* a request: too many wait for a thread (--queue) */
 	REJECTED_MAX_TASKS, /* a request: --max-tasks */

@@ -194,10 +194,14 @@ static void append_below(struct page *page, unsigned depth, unsigned parent)
 	unsigned count;
 	const struct task_group *groups = task_tree_below(&page->tree, parent, &count);
 
+	if (count > 0 && depth > DEEPEST) {
+		append_indent(page, depth);
+		append(page, "… deeper ones are not shown\n");
+		return;
+	}
 	for (unsigned i = 0; i < count; i++) {
 		append_group(page, depth, &groups[i]);
-		if (depth < DEEPEST)
-			append_below(page, depth + 1, groups[i].oldest);
+		append_below(page, depth + 1, groups[i].oldest);
 	}
 }
 

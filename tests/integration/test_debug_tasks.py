@@ -130,6 +130,21 @@ class DebugTasks(unittest.TestCase):
             self.assertEqual(hog.join().json()["ok"], 1)
             self.assertNotIn("kept_by", picture(server)["carriers"][0])
 
+    @only_coroutine
+    def test_pages_turned_away_are_not_counted_as_requests_of_the_executors(self):
+        with Server("--experiments", "--carriers", "1", "--spare-drivers", "0") as server:
+            hog = server.in_background("/fanout?n=1&delay_ms=0&cpu_us=1000000")
+            picture_with(server, lambda shown: "kept_by" in shown["carriers"][0], "silent carrier")
+            # Each waits 50 ms for the carrier, one after the other, and a few for their turn.
+            pages = [server.in_background("/debug/tasks") for _ in range(30)]
+            statuses = [page.join().status for page in pages]
+            self.assertEqual(set(statuses), {200, 503})
+            figures = server.metrics()
+            rejected = {name: figures[name] for name in figures if "rejected_total" in name}
+            self.assertGreater(len(rejected), 3)
+            self.assertEqual(sum(rejected.values()), 0, rejected)
+            self.assertEqual(hog.join().json()["ok"], 1)
+
     def test_every_executor_is_shown(self):
         with Server("--compare") as server:
             shown = server.get("/debug/tasks").json()["executors"]
