@@ -249,6 +249,7 @@ static int admit_when_full(struct scope *scope, struct task *child)
 
 	if (policy == WHEN_FULL_REJECT || !executor->ops->run_here)
 		return -EAGAIN;
+	scope_settle_forks(scope->parent);
 	while ((policy == WHEN_FULL_WAIT || at_its_limit(scope)) && help_or_wait(scope)) {
 		if (cancel_reason(&scope->cancel) != CANCEL_NONE)
 			return -ECANCELED;
@@ -264,6 +265,17 @@ static int admit_when_full(struct scope *scope, struct task *child)
 	pthread_mutex_unlock(&scope->cancel.lock);
 	executor->ops->run_here(executor, child);
 	return 1;
+}
+
+void scope_settle_forks(struct task *parent)
+{
+	for (struct scope *scope = parent->scopes; scope; scope = scope->outer) {
+		executor_count_started(scope->executor, scope->uncounted);
+		scope->uncounted = 0;
+		if (scope->admitted > 0)
+			executor_release_some(scope->executor, scope->admitted);
+		scope->admitted = 0;
+	}
 }
 
 /* As many at a time as have been forked so far, up to 16. */
@@ -309,16 +321,6 @@ int scope_fork(struct scope *scope, struct task *child)
 	else
 		executor_count_answer(executor, error);
 	return error;
-}
-
-/* The parent waits for its children: forks count, and what was admitted for more is given back. */
-static void settle_forks(struct scope *scope)
-{
-	executor_count_started(scope->executor, scope->uncounted);
-	scope->uncounted = 0;
-	if (scope->admitted > 0)
-		executor_release_some(scope->executor, scope->admitted);
-	scope->admitted = 0;
 }
 
 static void join_children(struct scope *scope)
@@ -384,7 +386,7 @@ int scope_next(struct scope *scope, struct deadline deadline, struct task **out)
 	int error = 0;
 
 	assert(task_current() == scope->parent && scope->policy == SCOPE_COLLECT);
-	settle_forks(scope);
+	scope_settle_forks(scope->parent);
 	while (!find_next(scope, &child, &to_run)) {
 		if (error < 0)
 			return error;
@@ -431,7 +433,7 @@ int scope_join(struct scope *scope)
 {
 	assert(task_current() == scope->parent);
 	assert(scope->context == scope->parent->context);
-	settle_forks(scope);
+	scope_settle_forks(scope->parent);
 	join_children(scope);
 	if (scope->queue)
 		run_queue_remove(scope->queue, &scope->ticket);

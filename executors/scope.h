@@ -52,7 +52,8 @@ struct scope {
 	unsigned max_parallel;              /* UINT_MAX is no limit */
 	enum scope_policy policy;
 
-	/* Parent only: so that a fork need not write what all threads write. */
+	/* Parent only, and settled when it waits: so that a fork need not write what all threads
+	 * write. */
 	unsigned uncounted;         /* forks that executor->submitted lacks */
 	unsigned admitted;          /* forks to come that executor->live has */
 	unsigned admitted_together; /* when some were last admitted: how many */
@@ -122,6 +123,10 @@ int scope_next(struct scope *scope, struct deadline deadline, struct task **out)
 int scope_join(struct scope *scope);
 
 /* For executors. */
+
+/** @parent, the calling task, is about to wait: count what it has forked, and give back what was
+ * admitted for more. */
+void scope_settle_forks(struct task *parent);
 
 /** Take the oldest startable child; NULL if there is none. With the lock held. */
 struct task *scope_take_locked(struct scope *scope);

@@ -102,6 +102,8 @@ int task_park_masked_at(struct wait_site site, struct deadline deadline)
 	struct task *task = running_task();
 
 	task->site = site;
+	if (task->scopes)
+		scope_settle_forks(task);
 	return task->executor->ops->park(task, deadline);
 }
 

@@ -449,11 +449,97 @@ static void resizing_under_load_loses_nothing(void **state)
 		free(parents[i].family);
 }
 
+/* Two scopes are open while their parent waits for something else than its children. */
+enum { FORKED_EACH = 4, FORKED = 2 * FORKED_EACH };
+
+struct waiting_child {
+	struct task task;
+	struct latch may_end;
+};
+
+struct waiting_parent {
+	struct task task;
+	struct latch may_end;
+	struct waiting_child children[FORKED];
+	int fork_errors;
+	struct countdown over;
+};
+
+static int wait_for_the_end(struct task *task)
+{
+	return latch_wait(&((struct waiting_child *)task)->may_end, DEADLINE_NEVER);
+}
+
+static void fork_waiting(struct waiting_parent *parent, struct scope *scope, int first)
+{
+	for (int i = first; i < first + FORKED_EACH; i++) {
+		struct waiting_child *child = &parent->children[i];
+
+		*child = (struct waiting_child){.task.run = wait_for_the_end};
+		latch_init(&child->may_end, 1);
+		parent->fork_errors += scope_fork(scope, &child->task) < 0;
+	}
+}
+
+static int fork_and_wait_for_something_else(struct task *task)
+{
+	struct waiting_parent *parent = (struct waiting_parent *)task;
+	struct scope outer, inner;
+
+	scope_open(&outer, &(struct scope_options){0});
+	fork_waiting(parent, &outer, 0);
+	scope_open(&inner, &(struct scope_options){0});
+	fork_waiting(parent, &inner, FORKED_EACH);
+	parent->fork_errors += latch_wait(&parent->may_end, DEADLINE_NEVER) < 0;
+	return scope_join(&inner) < 0 || scope_join(&outer) < 0;
+}
+
+static void waiting_parent_done(struct task *task)
+{
+	countdown_arrive(&((struct waiting_parent *)task)->over);
+}
+
+static void a_parent_that_waits_has_counted_its_forks_and_no_more(void **state)
+{
+	struct executor *executor = start_executor(1 + FORKED);
+	struct waiting_parent parent = {
+		.task = {.run = fork_and_wait_for_something_else, .done = waiting_parent_done},
+	};
+	struct executor_stats stats;
+
+	(void)state;
+	countdown_init(&parent.over, 1);
+	latch_init(&parent.may_end, 1);
+	assert_int_equal(executor_submit(executor, &parent.task), 0);
+	do {
+		sched_yield();
+		executor_stats(executor, &stats);
+	} while (stats.parked < 1 + FORKED);
+	executor_stats(executor, &stats); /* it does not read all at once */
+	assert_int_equal(stats.live, 1 + FORKED);
+	assert_int_equal(stats.submitted, 1 + FORKED);
+	for (int i = 0; i < FORKED; i++)
+		latch_arrive(&parent.children[i].may_end);
+	latch_arrive(&parent.may_end);
+	countdown_wait(&parent.over);
+	executor_stats(executor, &stats);
+	assert_int_equal(stats.live, 0);
+	assert_int_equal(stats.submitted, 1 + FORKED);
+	executor_destroy(executor);
+	assert_int_equal(parent.fork_errors, 0);
+	assert_int_equal(parent.task.result, 0);
+	for (int i = 0; i < FORKED; i++)
+		latch_finish(&parent.children[i].may_end);
+	latch_finish(&parent.may_end);
+	countdown_finish(&parent.over);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(scope_runs_all_children_and_keeps_their_results),
 		cmocka_unit_test(an_empty_scope_joins_at_once),
+		cmocka_unit_test(a_parent_that_waits_has_counted_its_forks_and_no_more),
 		cmocka_unit_test(one_thread_is_enough),
 		cmocka_unit_test(small_scopes_again_and_again),
 		cmocka_unit_test(max_parallel_is_never_exceeded),
