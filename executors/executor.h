@@ -71,11 +71,13 @@ struct pinned_event {
 	const char *task_name; /* static text; NULL: it has none, or is not known */
 	unsigned carrier;      /* its number */
 	bool is_handed_over;   /* to another thread; else all tasks of the carrier waited */
-
-	const void *coroutine; /* the executor's */
 };
 
-/** A snapshot; counters never go backwards, gauges may be stale by microseconds. */
+/**
+ * A snapshot; counters never go backwards, gauges may be stale by microseconds. A task that forks
+ * counts its forks when it next waits: until then @submitted lacks them, and @live has up to 15
+ * more for each scope that it has open.
+ */
 struct executor_stats {
 	uint64_t submitted; /* tasks admitted since start, children included */
 	uint64_t refused;   /* submits and forks answered with -EAGAIN */

@@ -69,6 +69,15 @@ struct coroutine {
 	void *call_arg;
 };
 
+/** Whether @address, a stack pointer perhaps, lies on the stack of @coroutine, which ends above its
+ * guard. Looks only at what never changes: any thread, also in a signal handler. */
+static inline bool coroutine_has_on_stack(const struct coroutine *coroutine, uintptr_t address)
+{
+	const struct stack *stack = (const struct stack *)(coroutine + 1);
+
+	return address >= (uintptr_t)stack->low && address < (uintptr_t)coroutine;
+}
+
 /** The first function on a coroutine's stack; @fiber is its fiber. */
 void coroutine_main(void *fiber);
 

@@ -68,15 +68,14 @@ static void mark_class(struct monitor *monitor, const struct task *task, enum pi
 
 /* The stack of a thread that sleeps can be read; but it may wake at any moment. */
 static bool copy_stack(struct stack_snapshot *snapshot, const struct keeper *keeper,
-                       size_t stack_bytes, const struct thread_place *place)
+                       const struct thread_place *place)
 {
 	struct stack_registers at = {.pc = place->pc, .sp = place->sp};
-	uintptr_t end = (uintptr_t)keeper->coroutine;
 	struct thread_place now;
 
-	if (at.sp >= end || end - at.sp > stack_bytes)
+	if (!coroutine_has_on_stack(keeper->coroutine, at.sp))
 		return false;
-	stack_snapshot_take(snapshot, &at, end);
+	stack_snapshot_take(snapshot, &at, (uintptr_t)keeper->coroutine);
 	thread_place_read(keeper->driver->tid, &now);
 	return thread_place_is_same(place, &now);
 }
@@ -85,7 +84,6 @@ static bool copy_stack(struct stack_snapshot *snapshot, const struct keeper *kee
 static void take_stack_locked(struct monitor *monitor, uint64_t number, const struct keeper *keeper,
                               const struct thread_place *place)
 {
-	size_t stack_bytes = monitor->executor->stacks.slot_bytes;
 	struct pinned_stack *stack;
 
 	if (!pinned_events_want_stack_locked(&monitor->events, number, keeper->coroutine,
@@ -95,8 +93,7 @@ static void take_stack_locked(struct monitor *monitor, uint64_t number, const st
 		return;
 	stack = pinned_events_begin_stack(&monitor->events, number);
 	if (stack)
-		pinned_events_end_stack(stack,
-		                        copy_stack(&stack->snapshot, keeper, stack_bytes, place));
+		pinned_events_end_stack(stack, copy_stack(&stack->snapshot, keeper, place));
 }
 
 void monitor_notice_rejoin(struct monitor *monitor, const struct coroutine *coroutine)
@@ -133,11 +130,11 @@ static void report_locked(struct monitor *monitor, struct coroutine_carrier *car
 	event.kind = place.kind;
 	if (spare) {
 		event.task_name = keeper.coroutine->task->name;
-		event.coroutine = keeper.coroutine;
 		mark_class(monitor, keeper.coroutine->task, place.kind);
 		atomic_store_explicit(&keeper.coroutine->is_away, true, memory_order_relaxed);
 	}
-	number = pinned_events_add_locked(&monitor->events, &event);
+	number =
+		pinned_events_add_locked(&monitor->events, &event, spare ? keeper.coroutine : NULL);
 	if (spare)
 		driver_give(spare, carrier);
 	take_stack_locked(monitor, number, &keeper, &place);

@@ -13,11 +13,13 @@ static struct pinned_stack *stack_of(struct pinned_events *events, uint64_t numb
 	return &events->stacks[number % PINNED_EVENTS_KEPT];
 }
 
-uint64_t pinned_events_add_locked(struct pinned_events *events, const struct pinned_event *event)
+uint64_t pinned_events_add_locked(struct pinned_events *events, const struct pinned_event *event,
+                                  const struct coroutine *coroutine)
 {
 	struct pinned_event *place = &events->kept[events->count % PINNED_EVENTS_KEPT];
 
 	*place = *event;
+	events->away[events->count % PINNED_EVENTS_KEPT] = coroutine;
 	place->number = events->count++;
 	events->by_kind[place->kind]++;
 	return place->number;
@@ -28,13 +30,13 @@ void pinned_events_end(struct pinned_events *events, const struct coroutine *cor
 	pthread_mutex_lock(&events->lock);
 	/* The newest of this coroutine; long gone if many have come since. */
 	for (uint64_t i = 1; i <= PINNED_EVENTS_KEPT && i <= events->count; i++) {
-		struct pinned_event *event =
-			&events->kept[(events->count - i) % PINNED_EVENTS_KEPT];
+		unsigned at = (events->count - i) % PINNED_EVENTS_KEPT;
+		struct pinned_event *event = &events->kept[at];
 
-		if (event->coroutine != coroutine)
+		if (events->away[at] != coroutine)
 			continue;
 		event->duration_ns = deadline_now_ns() - event->since.ns;
-		event->coroutine = NULL;
+		events->away[at] = NULL;
 		break;
 	}
 	pthread_mutex_unlock(&events->lock);

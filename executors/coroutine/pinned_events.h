@@ -38,14 +38,18 @@ struct pinned_stack {
 
 struct pinned_events {
 	pthread_mutex_t lock;
-	struct pinned_event kept[PINNED_EVENTS_KEPT]; /* lock; by number */
+	struct pinned_event kept[PINNED_EVENTS_KEPT];     /* lock; by number */
+	const struct coroutine *away[PINNED_EVENTS_KEPT]; /* lock; whose event that is, until it has
+	                                                     ended; NULL: it will not */
 	struct pinned_stack stacks[PINNED_EVENTS_KEPT];
 	uint64_t count;                 /* lock; so far */
 	uint64_t by_kind[PINNED_KINDS]; /* lock; so far */
 };
 
-/** Add @event, and return the number that it gets. Under the lock. */
-uint64_t pinned_events_add_locked(struct pinned_events *events, const struct pinned_event *event);
+/** Add @event, of @coroutine if that has lost its carrier, else NULL. Returns the number that it
+ * gets. Under the lock. */
+uint64_t pinned_events_add_locked(struct pinned_events *events, const struct pinned_event *event,
+                                  const struct coroutine *coroutine);
 
 /** The newest event of @coroutine has ended. */
 void pinned_events_end(struct pinned_events *events, const struct coroutine *coroutine);

@@ -21,18 +21,17 @@ static struct coroutine_executor *executor_of(const struct driver *driver)
 /* Write the stack that the signal came on, if it is what was asked for. It may come when this
  * thread is elsewhere, and the task and all that it had are gone: only a coroutine whose stack we
  * are on is certain to be one. */
-static bool write_stack(struct pinned_stack *stack, size_t stack_bytes, const ucontext_t *context)
+static bool write_stack(struct pinned_stack *stack, const ucontext_t *context)
 {
 	struct stack_registers at = signal_registers(context);
-	uintptr_t end = (uintptr_t)stack->coroutine;
 
-	if (at.sp >= end || end - at.sp > stack_bytes)
+	if (!coroutine_has_on_stack(stack->coroutine, at.sp))
 		return false;
 	/* The same from the moment that the monitor saw until the task has claimed its carrier and
 	 * releases it again. */
 	if (stack->coroutine->expected != stack->carrier_word)
 		return false;
-	stack_snapshot_take(&stack->snapshot, &at, end);
+	stack_snapshot_take(&stack->snapshot, &at, (uintptr_t)stack->coroutine);
 	return true;
 }
 
@@ -48,8 +47,7 @@ static void on_signal(int signal_number, siginfo_t *info, void *context)
 			&executor->monitor.events, (uint64_t)info->si_value.sival_ptr);
 
 		if (stack)
-			pinned_events_end_stack(
-				stack, write_stack(stack, executor->stacks.slot_bytes, context));
+			pinned_events_end_stack(stack, write_stack(stack, context));
 	}
 	errno = saved_errno;
 }
