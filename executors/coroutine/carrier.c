@@ -229,10 +229,12 @@ bool coroutine_carrier_replace_task(struct coroutine *coroutine, int result)
 	if (!coroutine->task->scope)
 		return false; /* its done() may need more of a stack than this */
 	driver->on_task = false;
+	*driver->task_of_thread = NULL; /* whose memory its owner has from the report on */
 	coroutine_end_task(coroutine, result);
 	driver->on_task = true;
 	if (turn_is_over(carrier) || turn_has_next(carrier) || !carrier_take_new(carrier, false))
 		return false;
+	live_list_move_to_end(&carrier->coroutines, coroutine);
 	coroutine_set_task(coroutine, turn_next_new(carrier));
 	turn_switches_to(carrier, driver, coroutine);
 	return true;

@@ -140,12 +140,19 @@ class Coroutine:
         return int(self.value["carrier"]["id"])
 
     @property
+    def has_task(self):
+        """Not while a task that has returned is being reported: it may be gone."""
+        return int(self.value["task"]) != 0
+
+    @property
     def function(self):
+        if not self.has_task:
+            return "-"
         return self.value["task"]["run"].format_string(symbols=True, address=False).strip("<>")
 
     @property
     def name(self):
-        name = self.value["task"]["name"]
+        name = self.value["name"]
         return name.string() if int(name) else self.function
 
     def registers(self):
@@ -160,6 +167,8 @@ class Coroutine:
 
     @property
     def state(self):
+        if not self.has_task:
+            return "ending"
         if self.thread is not None:
             return f"running, thread {self.thread.num}"
         if not self.has_begun:
@@ -381,6 +390,8 @@ def go_to(view, coroutine):
         view.leave()
         coroutine.thread.switch()
         gdb.newest_frame().select()
+    elif not coroutine.has_task:
+        raise gdb.GdbError(f"coroutine {coroutine.number} has returned: its stack is empty")
     elif not coroutine.has_begun:
         raise gdb.GdbError(f"coroutine {coroutine.number} has not begun: its stack is empty")
     else:

@@ -4,8 +4,8 @@
 #include "executors/coroutine/coroutine.h"
 
 /*
- * The coroutines of a carrier that have started and not ended, in that order, with
- * a place up to which somebody has read. On the carrier.
+ * The coroutines of a carrier whose tasks have started and not ended, in that order,
+ * with a place up to which somebody has read. On the carrier.
  */
 struct live_list {
 	struct coroutine *first, **last;
@@ -36,6 +36,15 @@ static inline void live_list_remove(struct live_list *list, struct coroutine *co
 		next->live_previous = coroutine->live_previous;
 	else
 		list->last = coroutine->live_previous;
+}
+
+/** Another task begins on @coroutine: it is the youngest now. */
+static inline void live_list_move_to_end(struct live_list *list, struct coroutine *coroutine)
+{
+	if (!coroutine->live_next)
+		return;
+	live_list_remove(list, coroutine);
+	live_list_add(list, coroutine);
 }
 
 #endif

@@ -14,11 +14,24 @@
 static struct sigaction previous; /* constant once the handler is installed */
 static pthread_once_t installed = PTHREAD_ONCE_INIT;
 
-/* The calling task's coroutine, if @address lies in the guard of its stack. */
+/* On whose stack this thread may be. A task that runs may have lost its carrier; one that has
+ * returned and is being ended, and is no task of the thread's any more, cannot. */
+static const struct coroutine *running(void)
+{
+	const struct driver *driver = driver_self();
+	const struct task *task = driver ? task_current() : NULL;
+
+	if (task)
+		return task->seat;
+	return driver && driver->carrier
+	               ? atomic_load_explicit(&driver->carrier->current, memory_order_relaxed)
+	               : NULL;
+}
+
+/* The running coroutine, if @address lies in the guard of its stack. */
 static const struct coroutine *overflowed_at(const char *address)
 {
-	const struct task *task = driver_self() ? task_current() : NULL;
-	const struct coroutine *coroutine = task ? task->seat : NULL;
+	const struct coroutine *coroutine = running();
 
 	if (!coroutine || address >= coroutine->stack->low ||
 	    address < coroutine->stack->low - sysconf(_SC_PAGESIZE))
@@ -47,7 +60,8 @@ static void on_fault(int signal_number, siginfo_t *info, void *context)
 		pass_on(signal_number, info, context);
 		return;
 	}
-	overflow_say(coroutine->task->name, coroutine->carrier->executor->stacks.slot_bytes);
+	overflow_say(atomic_load_explicit(&coroutine->name, memory_order_relaxed),
+	             coroutine->carrier->executor->stacks.slot_bytes);
 	(void)signal(signal_number, SIG_DFL);
 	(void)raise(signal_number);
 }

@@ -16,7 +16,7 @@ from fanoutd import Server, wait_until
 SCRIPT = os.environ["GDB_SCRIPT"]
 WAITING_COROUTINES = os.environ["WAITING_COROUTINES"]
 SKIPPED = 77  # for meson
-ROW = re.compile(r"^[ *] (\d+) +(parked, \w+|ready|new|running, thread \d+) +(\d+) +(\S+) +(.+)$", re.M)
+ROW = re.compile(r"^[ *] (\d+) +(parked, \w+|ready|new|ending|running, thread \d+) +(\d+) +(\S+) +(.+)$", re.M)
 
 
 def gdb(*arguments, commands):
@@ -163,6 +163,18 @@ class Gdb(unittest.TestCase):
         self.assertEqual(text.count("[no coroutine is chosen]"), 1)
         self.assertIn("there is no coroutine 99", text)
         self.assertEqual(program.process.returncode, 0)
+
+    def test_lists_all_while_one_is_being_ended(self):
+        text = gdb(
+            WAITING_COROUTINES,
+            commands=["set disable-randomization off", "break scope_child_done"]
+            + ["run < /dev/null", "info coroutines", "coroutine-backtrace-all", "kill"],
+        )
+        listed = rows(text)
+        self.assertIn(("ending", "-", "parked child"), [(row[1], *row[3:]) for row in listed], text)
+        self.assertIn(("parked, children", "parent"), [(row[1], row[4]) for row in listed], text)
+        self.assertRegex(text, r"coroutine \d+ \(parked child\), ending")
+        self.assertNotIn("Python Exception", text)
 
     def test_lists_and_shows_stacks_of_a_core_by_gdb(self):
         # gdb gives up a whole mapping when it comes to a guard made by madvise.

@@ -59,11 +59,29 @@ static void the_cursor_moves_on_when_its_coroutine_leaves(void **state)
 	assert_null(list.cursor);
 }
 
+static void who_begins_anew_stands_last_and_is_read_once(void **state)
+{
+	struct live_list list;
+
+	(void)state;
+	live_list_init(&list);
+	fill(&list);
+	list.cursor = &coroutines[1];
+	live_list_move_to_end(&list, &coroutines[1]);
+	expect(&list, (int[]){0, 2, 3, 1, -1});
+	assert_ptr_equal(list.cursor, &coroutines[2]);
+	live_list_move_to_end(&list, &coroutines[1]);
+	expect(&list, (int[]){0, 2, 3, 1, -1});
+	live_list_move_to_end(&list, &coroutines[0]);
+	expect(&list, (int[]){2, 3, 1, 0, -1});
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keeps_the_order_whoever_leaves),
 		cmocka_unit_test(the_cursor_moves_on_when_its_coroutine_leaves),
+		cmocka_unit_test(who_begins_anew_stands_last_and_is_read_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

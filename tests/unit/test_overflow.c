@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 #include "executors/coroutine/coroutine.h"
+#include "executors/executor_ops.h"
+#include "executors/latch.h"
+#include "executors/scope.h"
 #include "tests/contract/over_executor.h"
 #include "tests/with_cmocka.h"
 
@@ -177,6 +180,51 @@ static int touch_null(struct task *task)
 	return 0;
 }
 
+/* What a child's report calls upon the child's stack. */
+static void overflow_in_offer(struct executor *executor, struct scope *scope)
+{
+	(void)executor;
+	(void)scope;
+	(void)recurse(1000000);
+}
+
+struct deep_child {
+	struct task task;
+	struct latch all_forked;
+};
+
+/* Its report has the next one offered, to an executor whose offer() is the above. */
+static int return_into_an_overflow(struct task *task)
+{
+	static const struct executor_ops ops = {.offer = overflow_in_offer};
+	static struct executor executor = {.ops = &ops, .live = 100}; /* the parent takes of it */
+	int error = latch_wait(&((struct deep_child *)task)->all_forked, DEADLINE_NEVER);
+
+	task->scope->executor = &executor;
+	return error;
+}
+
+static int fork_two(struct task *task)
+{
+	struct deep_child deep = {.task = {.run = return_into_an_overflow, .name = "/deep"}};
+	struct task next = {.run = behave, .name = "/next"};
+	struct scope scope;
+
+	(void)task;
+	latch_init(&deep.all_forked, 1);
+	scope_open(&scope, &(struct scope_options){.max_parallel = 1});
+	if (scope_fork(&scope, &deep.task) < 0 || scope_fork(&scope, &next) < 0)
+		abort();
+	latch_arrive(&deep.all_forked);
+	return scope_join(&scope);
+}
+
+static void an_overflow_while_a_task_is_ended_names_the_task(void **state)
+{
+	(void)state;
+	check_overflow(STACK_GUARD_AUTO, fork_two);
+}
+
 static void another_fault_is_no_overflow(void **state)
 {
 	struct death death = die_in(&(struct scenario){STACK_GUARD_AUTO, touch_null, NULL});
@@ -217,6 +265,7 @@ int main(void)
 		/* The rest needs the handler: see executors/meson.build. */
 		cmocka_unit_test(an_overflow_into_a_guard_by_madvise_names_the_task),
 		cmocka_unit_test(an_overflow_into_a_guard_by_mprotect_names_the_task),
+		cmocka_unit_test(an_overflow_while_a_task_is_ended_names_the_task),
 		cmocka_unit_test(another_fault_is_no_overflow),
 		cmocka_unit_test(another_fault_goes_to_the_handler_that_was_there),
 	};
