@@ -61,8 +61,10 @@ static enum http_failure run_transfer(struct curl_client *self, struct http_call
 	carrier_call(curl_multi_service_start, &transfer);
 	while (!atomic_load_explicit(&transfer.done, memory_order_acquire) && error == 0)
 		error = task_park_at(site, deadline);
-	if (error < 0)
+	if (error < 0) {
+		transfer.is_overdue = error == -ETIMEDOUT;
 		carrier_call(curl_multi_service_remove, &transfer);
+	}
 	/* It may have ended just before the wait did. */
 	if (!atomic_load_explicit(&transfer.done, memory_order_acquire))
 		return http_fail_wait(call, error);

@@ -32,6 +32,7 @@ struct curl_transfer {
 	const char *addresses;                /* constant; "1.2.3.4,[::1]", NULL: the URL has one */
 	const struct url_host *host;          /* constant */
 	const struct curl_settings *settings; /* constant; also the service's key */
+	bool is_overdue;                      /* set before its removal: it took too long */
 	struct curl_handle *handle;           /* on the carrier; NULL when none works for it */
 	size_t reply_capacity;                /* on the carrier; bytes allocated at call->reply */
 	enum http_failure failure;            /* valid once @done */

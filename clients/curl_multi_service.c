@@ -276,6 +276,10 @@ void curl_multi_service_remove(struct carrier *carrier, void *transfer)
 	(void)carrier;
 	if (!handle)
 		return;
+	/* Removing one of several streams leaves the connection to the others. If this is the last
+	 * one, close it: the peer may have gone without a word, and would get all further calls. */
+	if (handle->transfer->is_overdue)
+		(void)curl_easy_setopt(handle->easy, CURLOPT_FORBID_REUSE, 1L);
 	handle->transfer->handle = NULL;
 	take_out_of_group(handle->group->arg, handle);
 	/* What was cut short is not used again. */

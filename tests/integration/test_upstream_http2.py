@@ -122,6 +122,17 @@ class Http2(unittest.TestCase):
             self.assertEqual(server.get("/fanout?n=50&delay_ms=0").json()["ok"], 50)
             self.assertEqual(connections_to(target.port), connections)
 
+    def test_keeps_no_connection_whose_calls_all_take_too_long(self):
+        with Nghttpd(self.authority) as target, self.server(target, "--carriers", "1") as server:
+            self.assertEqual(server.get("/fanout?n=50&delay_ms=0").json()["ok"], 50)
+            before = connections_to(target.port)
+            target.pause()
+            reply = server.get("/fanout?n=50&delay_ms=0&timeout_ms=100").json()
+            self.assertEqual(reply["errors"], {"timeout": 50})
+            self.assertEqual(connections_to(target.port) & before, set())
+            target.resume()
+            self.assertEqual(server.get("/fanout?n=50&delay_ms=0").json()["ok"], 50)
+
     def test_recovers_from_an_outage_by_itself(self):
         with Nghttpd(self.authority) as target, self.server(target, "--carriers", "1") as server:
             self.assertEqual(server.get("/fanout?n=50&delay_ms=0").json()["ok"], 50)

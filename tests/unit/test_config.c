@@ -57,6 +57,9 @@ static void has_the_documented_defaults(void **state)
 	assert_int_equal(config.slow_backlog, 4096);
 	assert_string_equal(config.executor, "coroutine");
 	assert_false(config.compare);
+	assert_null(config.upstream_ca);
+	assert_false(config.upstream_insecure);
+	assert_false(config.upstream_http2);
 	assert_int_equal(config.carriers, 0);
 	assert_int_equal(config.pool_threads, 200);
 	assert_int_equal(config.queue, 10000);
