@@ -57,33 +57,49 @@ int http1_connection_attach(struct http1_connection *connection)
 	return error;
 }
 
+bool http1_connection_is_quiet(const struct http1_connection *connection)
+{
+	char byte;
+
+	return recv(connection->io.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+	       (errno == EAGAIN || errno == EINTR);
+}
+
+void http1_sending_init(struct http1_sending *sending, const struct http1_request *request)
+{
+	*sending = (struct http1_sending){
+		.parts = {{(void *)request->head, request->head_bytes},
+	                  {(void *)request->body, request->body_bytes}},
+		.left = 2,
+	};
+	if (request->body_bytes == 0) {
+		sending->parts[1] = sending->parts[0];
+		sending->left = 1;
+	}
+}
+
+static struct iovec *first_left(struct http1_sending *sending)
+{
+	return sending->parts + 2 - sending->left;
+}
+
 /* @sent bytes less to send. */
-static void advance(struct msghdr *message, size_t sent)
+static void advance(struct http1_sending *sending, size_t sent)
 {
-	while (message->msg_iovlen > 0 && sent >= message->msg_iov->iov_len) {
-		sent -= message->msg_iov->iov_len;
-		message->msg_iov++;
-		message->msg_iovlen--;
+	while (sending->left > 0 && sent >= first_left(sending)->iov_len) {
+		sent -= first_left(sending)->iov_len;
+		sending->left--;
 	}
-	if (message->msg_iovlen > 0) {
-		message->msg_iov->iov_base = (char *)message->msg_iov->iov_base + sent;
-		message->msg_iov->iov_len -= sent;
+	if (sending->left > 0) {
+		struct iovec *first = first_left(sending);
+
+		first->iov_base = (char *)first->iov_base + sent;
+		first->iov_len -= sent;
 	}
 }
 
-/* Whether the peer has closed the connection, or answered, other than by an interim reply. */
-static bool has_answer(const struct http1_connection *connection)
-{
-	char start[sizeof("HTTP/1.1 1") - 1];
-	ssize_t got = recv(connection->io.fd, start, sizeof(start), MSG_PEEK | MSG_DONTWAIT);
-
-	if (got < 0)
-		return errno != EAGAIN && errno != EINTR;
-	return got == 0 || (got == sizeof(start) && start[got - 1] != '1');
-}
-
-/* Once connected, for a reply as well: a server that refuses a long request may answer, and read no
- * further. 0: go on sending. 1: read first. */
+/* Once connected, for something to read as well: a server that refuses a long request may answer,
+ * and read no further. 0: try again. 1: read first. */
 static int wait_to_send(struct http1_connection *connection, const struct http1_wait *wait)
 {
 	int error;
@@ -93,12 +109,12 @@ static int wait_to_send(struct http1_connection *connection, const struct http1_
 		                  deadline_earlier(wait->deadline, connection->connect_until));
 	error = io_wait_at(&connection->io, EPOLLIN | EPOLLOUT, wait->site, wait->deadline);
 	connection->may_have_more = true;
-	return error < 0 ? error : has_answer(connection);
+	return error < 0 ? error : !http1_connection_is_quiet(connection);
 }
 
 /* send(2) has failed with @error. 0: try again; 1: read what there is. */
-static int after_failed_send(struct http1_connection *connection, int error,
-                             const struct http1_wait *wait)
+static int after_failed_send(struct http1_connection *connection, struct http1_sending *sending,
+                             int error, const struct http1_wait *wait)
 {
 	switch (error) {
 	case EINTR:
@@ -109,46 +125,39 @@ static int after_failed_send(struct http1_connection *connection, int error,
 	case ENOMEM:
 		return -error;
 	default:
-		return connection->state == HTTP1_CONNECTING ? -error : 1;
+		if (connection->state == HTTP1_CONNECTING)
+			return -error;
+		sending->is_refused = true;
+		return 1;
 	}
 }
 
 /* What is one piece goes by send(2), which is cheaper. */
-static ssize_t send_some(int fd, const struct msghdr *message)
+static ssize_t send_some(int fd, struct http1_sending *sending)
 {
-	const struct iovec *first = message->msg_iov;
+	struct iovec *first = first_left(sending);
+	struct msghdr message = {.msg_iov = first, .msg_iovlen = sending->left};
 
-	if (message->msg_iovlen == 1)
+	if (sending->left == 1)
 		return send(fd, first->iov_base, first->iov_len, MSG_NOSIGNAL);
-	return sendmsg(fd, message, MSG_NOSIGNAL);
+	return sendmsg(fd, &message, MSG_NOSIGNAL);
 }
 
-int http1_connection_send(struct http1_connection *connection, const struct http1_request *request,
+int http1_connection_send(struct http1_connection *connection, struct http1_sending *sending,
                           const struct http1_wait *wait)
 {
-	struct iovec parts[2] = {
-		{.iov_base = (void *)request->head, .iov_len = request->head_bytes},
-		{.iov_base = (void *)request->body, .iov_len = request->body_bytes},
-	};
-	struct msghdr message = {.msg_iov = parts, .msg_iovlen = request->body_bytes > 0 ? 2 : 1};
-
-	connection->is_cut = false;
-	while (message.msg_iovlen > 0) {
-		ssize_t sent = send_some(connection->io.fd, &message);
+	while (sending->left > 0) {
+		ssize_t sent = send_some(connection->io.fd, sending);
 		int next;
 
 		if (sent >= 0) {
 			connection->state = HTTP1_CONNECTED;
-			advance(&message, (size_t)sent);
+			advance(sending, (size_t)sent);
 			continue;
 		}
-		next = after_failed_send(connection, errno, wait);
-		if (next < 0)
-			return next;
-		if (next > 0) {
-			connection->is_cut = true;
-			return 0;
-		}
+		next = after_failed_send(connection, sending, errno, wait);
+		if (next != 0)
+			return next < 0 ? next : 0;
 	}
 	return 0;
 }
@@ -175,14 +184,6 @@ ssize_t http1_connection_read(struct http1_connection *connection, void *into, s
 	while (got < 0 && errno == EINTR);
 	connection->may_have_more = got == (ssize_t)room;
 	return got < 0 ? -errno : got;
-}
-
-bool http1_connection_is_quiet(const struct http1_connection *connection)
-{
-	char byte;
-
-	return recv(connection->io.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
-	       (errno == EAGAIN || errno == EINTR);
 }
 
 /* No system call if nothing was reported. EPOLLIN alone may be of bytes that were read before it

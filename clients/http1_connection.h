@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include "clients/connection_gate.h"
 #include "clients/http1_address.h"
@@ -26,7 +27,6 @@ struct http1_connection {
 	enum http1_connection_state state;
 	bool may_have_more; /* there may be bytes to read that are not going to be reported: read
 	                       before waiting */
-	bool is_cut;        /* the request was not sent as a whole */
 	struct deadline connect_until;
 	struct connection_gate *gate; /* where it has room, until it is destroyed; NULL: nowhere */
 
@@ -53,14 +53,24 @@ int http1_connection_open(struct http1_connection *connection, const struct http
 /** Register a detached one with the task's carrier. Task only. Returns as io_open() does. */
 int http1_connection_attach(struct http1_connection *connection);
 
+/** What is left to send of a request. */
+struct http1_sending {
+	struct iovec parts[2]; /* the last @left ones */
+	unsigned left;         /* 0: it is sent as a whole */
+	bool is_refused;       /* the peer takes no more */
+};
+
+/** All of @request, which is borrowed. */
+void http1_sending_init(struct http1_sending *sending, const struct http1_request *request);
+
 /**
- * Send @request as soon as there is a connection, or as much of it as the peer takes, for one that
- * ends early may have answered: what became of it is to be read.
+ * Send what is left as soon as there is a connection, until all is sent, the peer takes no more, or
+ * there is something to read: a server may answer before it has all of a request.
  *
  * Task only; parks. Returns 0; -ECANCELED; -ETIMEDOUT at the deadline, or at connect_until while
  * connecting; while connecting why that failed; -ENOBUFS, -ENOMEM.
  */
-int http1_connection_send(struct http1_connection *connection, const struct http1_request *request,
+int http1_connection_send(struct http1_connection *connection, struct http1_sending *sending,
                           const struct http1_wait *wait);
 
 /** Close it, after which it is unopened. Task only. */

@@ -1,5 +1,3 @@
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +6,7 @@
 #include <unistd.h>
 
 #include "tests/contract/client_fixture.h"
+#include "tests/contract/silent_listener.h"
 
 /* Calls of the http1 client that are ended while they connect or send. */
 
@@ -23,44 +22,15 @@ static int setup(void **state)
 	return client_setup(state, no_replies);
 }
 
-/* A listening socket that nobody accepts from, with its accept queue full or not. */
-struct listener {
-	int fd, fillers[4];
-	char url[64];
-};
-
-static void listener_open(struct listener *listener, bool is_full)
+/* The URL of a listener, in a static buffer. */
+static const char *url_at(const struct silent_listener *listener)
 {
-	struct sockaddr_in address = {
-		.sin_family = AF_INET,
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-	socklen_t length = sizeof(address);
+	static char url[64];
 
-	listener->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_true(listener->fd >= 0);
-	assert_int_equal(bind(listener->fd, (struct sockaddr *)&address, length), 0);
-	assert_int_equal(listen(listener->fd, is_full ? 0 : 16), 0);
-	assert_int_equal(getsockname(listener->fd, (struct sockaddr *)&address, &length), 0);
-	assert_in_range(snprintf(listener->url, sizeof(listener->url), "http://127.0.0.1:%u/",
-	                         ntohs(address.sin_port)),
-	                1, sizeof(listener->url) - 1);
-	for (int i = 0; i < 4; i++) {
-		listener->fillers[i] = -1;
-		if (!is_full)
-			continue;
-		listener->fillers[i] =
-			socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-		(void)connect(listener->fillers[i], (struct sockaddr *)&address, length);
-	}
-}
-
-static void listener_close(struct listener *listener)
-{
-	for (int i = 0; i < 4; i++)
-		if (listener->fillers[i] >= 0)
-			assert_int_equal(close(listener->fillers[i]), 0);
-	assert_int_equal(close(listener->fd), 0);
+	assert_in_range(
+		snprintf(url, sizeof(url), "http://127.0.0.1:%u/", (unsigned)listener->port), 1,
+		sizeof(url) - 1);
+	return url;
 }
 
 struct cancelled {
@@ -121,28 +91,28 @@ static void cancel_in_the_middle(const struct client_fixture *fixture, const cha
 
 static void a_cancel_while_connecting_ends_the_call_and_closes_the_socket(void **state)
 {
-	struct listener listener;
+	struct silent_listener listener;
 	unsigned fds;
 
-	listener_open(&listener, true);
+	silent_listener_open(&listener, "127.0.0.1", 0, true);
 	fds = count_fds();
-	cancel_in_the_middle(*state, listener.url, NULL, fds + 1);
+	cancel_in_the_middle(*state, url_at(&listener), NULL, fds + 1);
 	assert_in_range(count_fds(), fds, fds + 1); /* an eventfd, to cancel threads by */
-	listener_close(&listener);
+	silent_listener_close(&listener);
 }
 
 static void a_cancel_while_sending_ends_the_call_and_closes_the_socket(void **state)
 {
 	char *body = calloc(1, BODY_BYTES);
-	struct listener listener;
+	struct silent_listener listener;
 	unsigned fds;
 
 	assert_non_null(body);
-	listener_open(&listener, false);
+	silent_listener_open(&listener, "127.0.0.1", 0, false);
 	fds = count_fds();
-	cancel_in_the_middle(*state, listener.url, body, fds + 1);
+	cancel_in_the_middle(*state, url_at(&listener), body, fds + 1);
 	assert_in_range(count_fds(), fds, fds + 1);
-	listener_close(&listener);
+	silent_listener_close(&listener);
 	free(body);
 }
 
@@ -150,20 +120,20 @@ static void the_deadline_ends_a_call_that_cannot_send(void **state)
 {
 	char *body = calloc(1, BODY_BYTES);
 	struct http_call call;
-	struct listener listener;
+	struct silent_listener listener;
 
 	assert_non_null(body);
-	listener_open(&listener, false);
-	call = call_with_body(listener.url, body);
+	silent_listener_open(&listener, "127.0.0.1", 0, false);
+	call = call_with_body(url_at(&listener), body);
 	(void)call_in_task(*state, &call, 100);
 	assert_string_equal(http_failure_name(call.failure), "timeout");
 	assert_in_range(call.elapsed_ns / 1000000, 100, MOMENT_MS);
-	listener_close(&listener);
+	silent_listener_close(&listener);
 	free(body);
 }
 
 struct early_server {
-	struct listener listener;
+	struct silent_listener listener;
 	const char *reply;
 	const char *second_reply; /* when it has read all; NULL: it reads no further */
 	bool closes;
@@ -210,15 +180,15 @@ static void call_early_server(const struct client_fixture *fixture, const char *
 	char *body = calloc(1, BODY_BYTES);
 
 	assert_non_null(body);
-	listener_open(&server.listener, false);
+	silent_listener_open(&server.listener, "127.0.0.1", 0, false);
 	countdown_init(&server.called, 1);
 	assert_int_equal(pthread_create(&server.thread, NULL, answer_early, &server), 0);
-	*call = call_with_body(server.listener.url, body);
+	*call = call_with_body(url_at(&server.listener), body);
 	(void)call_in_task(fixture, call, 10000);
 	countdown_arrive(&server.called);
 	assert_int_equal(pthread_join(server.thread, NULL), 0);
 	countdown_finish(&server.called);
-	listener_close(&server.listener);
+	silent_listener_close(&server.listener);
 	free(body);
 }
 
@@ -234,6 +204,21 @@ static void an_early_answer_counts_though_the_request_is_not_sent(void **state)
 		assert_string_equal(call.reply, "no");
 		http_call_finish(&call);
 	}
+}
+
+static void an_early_answer_counts_after_interim_ones(void **state)
+{
+	struct http_call call;
+
+	call_early_server(
+		*state,
+		"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+		"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno",
+		NULL, false, &call);
+	assert_string_equal(http_failure_name(call.failure), "ok");
+	assert_int_equal(call.status, 413);
+	assert_string_equal(call.reply, "no");
+	http_call_finish(&call);
 }
 
 static void an_interim_answer_does_not_keep_the_rest_from_being_sent(void **state)
@@ -256,6 +241,7 @@ int main(int argc, char **argv)
 		CASE(a_cancel_while_sending_ends_the_call_and_closes_the_socket),
 		CASE(the_deadline_ends_a_call_that_cannot_send),
 		CASE(an_early_answer_counts_though_the_request_is_not_sent),
+		CASE(an_early_answer_counts_after_interim_ones),
 		CASE(an_interim_answer_does_not_keep_the_rest_from_being_sent),
 	};
 #undef CASE
