@@ -67,3 +67,12 @@ bool http1_address_take(const char **list, uint16_t port, struct http1_address *
 	}
 	return false;
 }
+
+unsigned http1_address_count(const char *list)
+{
+	unsigned count = *list != '\0';
+
+	while ((list = strchr(list, ',')) && *++list)
+		count++;
+	return count;
+}

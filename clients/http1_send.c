@@ -4,6 +4,9 @@
 
 #include "clients/http_fail.h"
 
+/* How long an address has to answer, whatever others there are. */
+#define LEAST_SHARE_NS INT64_C(250000000)
+
 enum http_failure http1_exchange_fail(struct http1_exchange *exchange, int error)
 {
 	struct http_call *call = exchange->call;
@@ -52,9 +55,24 @@ static int try_address(struct http1_exchange *exchange, const struct http1_addre
 }
 
 /* Whether another address may do. */
-static bool is_unreachable(int error)
+static bool is_worth_another(const struct http1_exchange *exchange, int error)
 {
-	return error < 0 && error != -ECANCELED && error != -ETIMEDOUT && !http_is_shortage(-error);
+	return error < 0 && error != -ECANCELED && !http_is_shortage(-error) &&
+	       exchange->lease.connection->state != HTTP1_CONNECTED;
+}
+
+/* Until when the first of @addresses may take: one that does not answer leaves time for those after
+ * it. @until is never later than the call's deadline. */
+static struct deadline share_of(struct deadline until, unsigned addresses)
+{
+	int64_t share_ns;
+
+	if (addresses == 1)
+		return until;
+	share_ns = deadline_remaining_ns(until) / addresses;
+	if (share_ns < LEAST_SHARE_NS)
+		share_ns = LEAST_SHARE_NS;
+	return deadline_earlier(until, deadline_in_ns(share_ns));
 }
 
 static enum http_failure connect_to_literal(struct http1_exchange *exchange)
@@ -84,10 +102,12 @@ static enum http_failure connect_by_name(struct http1_exchange *exchange)
 	                       &answer);
 	if (failure != HTTP_OK)
 		return failure;
-	until = deadline_in_ms(options->connect_timeout_ms);
+	until = deadline_earlier(exchange->wait.deadline,
+	                         deadline_in_ms(options->connect_timeout_ms));
 	while (http1_address_take(&left, host->port, &address)) {
-		error = try_address(exchange, &address, until);
-		if (!is_unreachable(error) || exchange->lease.connection->state == HTTP1_CONNECTED)
+		error = try_address(exchange, &address,
+		                    share_of(until, 1 + http1_address_count(left)));
+		if (!is_worth_another(exchange, error) || deadline_remaining_ns(until) == 0)
 			break;
 	}
 	return error < 0 ? http1_exchange_fail(exchange, error) : HTTP_OK;
