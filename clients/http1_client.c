@@ -126,6 +126,13 @@ static enum http_failure http1_client_call(struct http_client *client, struct ht
 	return failure;
 }
 
+static void http1_client_tick(struct http_client *client)
+{
+	struct http1_client *self = (struct http1_client *)client;
+
+	(void)http1_left_close_old(&self->left, deadline_now_ns() - HTTP1_IDLE_NS, HTTP1_LEFT_MAX);
+}
+
 static void http1_client_destroy(struct http_client *client)
 {
 	struct http1_client *self = (struct http1_client *)client;
@@ -137,6 +144,7 @@ static void http1_client_destroy(struct http_client *client)
 static const struct http_client_ops http1_client_ops = {
 	.name = "http1",
 	.call = http1_client_call,
+	.tick = http1_client_tick,
 	.destroy = http1_client_destroy,
 };
 

@@ -11,7 +11,8 @@
  * quota took away. Detached; any carrier of the client's tasks may take them.
  *
  * That their peers close them, or that they are old, is noticed when somebody
- * looks: a carrier that closes old ones of its own, and a call that would connect.
+ * looks: a carrier that closes old ones of its own, a call that would connect, and
+ * the client's tick.
  */
 struct http1_left {
 	pthread_mutex_t lock;

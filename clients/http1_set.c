@@ -7,14 +7,6 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
-/*
- * How long a connection is idle before it is closed: this, up to the next whole
- * second, at which all carriers wake together. Servers close theirs after 5 s (Node,
- * Apache, uvicorn), 10 s (h2o), 75 s (nginx): a connection that the server is about
- * to close costs a second attempt, so we are first.
- */
-#define IDLE_NS (3 * SECOND_NS)
-
 /* How long idle connections may stand while calls on other carriers wait for room. */
 #define LOOK_NS INT64_C(50000000)
 
@@ -120,7 +112,7 @@ static bool may_be_short(const struct http1_set *set)
 /* Without memory for it the next connection that becomes idle tries again. */
 static void set_timer(struct http1_set *set, int64_t oldest_ns)
 {
-	int64_t second = (oldest_ns + IDLE_NS) / SECOND_NS + 1;
+	int64_t second = (oldest_ns + HTTP1_IDLE_NS) / SECOND_NS + 1;
 	struct deadline moment = {second * SECOND_NS};
 
 	if (may_be_short(set))
@@ -147,7 +139,7 @@ static void fire(struct carrier_timer *timer)
 		(struct http1_set *)((char *)timer - offsetof(struct http1_set, timer));
 
 	set->is_timer_set = false;
-	(void)close_old(set, deadline_now_ns() - IDLE_NS, MOST_AT_A_TIME);
+	(void)close_old(set, deadline_now_ns() - HTTP1_IDLE_NS, MOST_AT_A_TIME);
 	share_idle(set);
 	if (set->hosts.idle > 0)
 		set_timer(set, http1_hosts_oldest_ns(&set->hosts));

@@ -73,6 +73,12 @@ void http_call_finish(struct http_call *call)
 	call->reply = NULL;
 }
 
+void http_client_tick(struct http_client *client)
+{
+	if (client->ops->tick)
+		client->ops->tick(client);
+}
+
 void http_client_destroy(struct http_client *client)
 {
 	if (client)

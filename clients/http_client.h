@@ -68,6 +68,8 @@ struct http_client_ops {
 	/* @deadline has the call's timeout in it, and has not passed; the task is not cancelled. */
 	enum http_failure (*call)(struct http_client *client, struct http_call *call,
 	                          struct deadline deadline);
+	/* NULL: there is nothing to do. */
+	void (*tick)(struct http_client *client);
 	void (*destroy)(struct http_client *client);
 };
 
@@ -86,6 +88,10 @@ enum http_failure http_call(struct http_client *client, struct http_call *call,
 /** For a client that passes calls on to another one: start @call there now, whatever time has
  * passed since http_call(). Returns what the other's ops->call() does. */
 enum http_failure http_call_pass_on(struct http_client *client, struct http_call *call);
+
+/** About once a second, whether there are calls or not: give up what is idle for too long and no
+ * carrier looks after. Any thread; never waits. */
+void http_client_tick(struct http_client *client);
 
 /** Free what the outcome owns. Fine on a zeroed call, and twice. */
 void http_call_finish(struct http_call *call);

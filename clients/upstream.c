@@ -166,6 +166,11 @@ static enum http_failure upstream_client_call(struct http_client *client, struct
 	return failure;
 }
 
+static void upstream_client_tick(struct http_client *client)
+{
+	http_client_tick(((struct upstream_client *)client)->inner);
+}
+
 static void upstream_client_destroy(struct http_client *client)
 {
 	struct upstream_client *self = (struct upstream_client *)client;
@@ -195,6 +200,7 @@ int upstream_client_create(struct http_client *inner, const struct upstream_limi
 	self->ops = (struct http_client_ops){
 		.name = inner->ops->name,
 		.call = upstream_client_call,
+		.tick = upstream_client_tick,
 		.destroy = upstream_client_destroy,
 	};
 	self->client.ops = &self->ops;

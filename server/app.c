@@ -333,6 +333,7 @@ void app_tick(struct app *app)
 {
 	follow_quota(app);
 	pinned_log_write(&app->pinned_log, &app->executors);
+	http_client_tick(app->clients.client);
 }
 
 void app_stop(struct app *app)

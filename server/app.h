@@ -57,7 +57,7 @@ enum { APP_ERROR_BYTES = CLIENT_SETUP_ERROR_BYTES };
  */
 int app_start(struct app *app, const struct config *config, char error_text[APP_ERROR_BYTES]);
 
-/** Once a second: follow the CPU quota, log what is new. */
+/** Once a second: follow the CPU quota, log what is new, have the client close what is idle. */
 void app_tick(struct app *app);
 
 /** Stop everything, in order. The fronts are drained. */

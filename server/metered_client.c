@@ -53,6 +53,11 @@ static enum http_failure call(struct http_client *client, struct http_call *outc
 	return failure;
 }
 
+static void tick(struct http_client *client)
+{
+	http_client_tick(((struct metered_client *)client)->inner);
+}
+
 static void destroy(struct http_client *client)
 {
 	struct metered_client *metered = (struct metered_client *)client;
@@ -71,6 +76,7 @@ int metered_client_create(struct http_client *inner, const char *upstream, struc
 	metered->ops = (struct http_client_ops){
 		.name = inner->ops->name,
 		.call = call,
+		.tick = tick,
 		.destroy = destroy,
 	};
 	metered->super.ops = &metered->ops;

@@ -217,6 +217,37 @@ static void an_idle_connection_is_closed_before_servers_do(void **state)
 	assert_int_equal(counts_of(fixture).connections, 2);
 }
 
+/* One call upon a carrier that ends before this returns. */
+static void call_and_end(const struct client_fixture *fixture)
+{
+	struct client_fixture own = *fixture;
+
+	own.executor = start_executor(1);
+	assert_int_equal(call_in_turn(&own, NULL, "/kept", 1), 1);
+	executor_destroy(own.executor);
+}
+
+static int sleep_until(void *arg)
+{
+	return task_sleep_until(*(const struct deadline *)arg);
+}
+
+static void a_tick_closes_what_ended_carriers_have_left_for_too_long(void **state)
+{
+	struct client_fixture *fixture = *state;
+	struct deadline old;
+
+	call_and_end(fixture);
+	http_client_tick(fixture->client);
+	call_and_end(fixture);
+	assert_int_equal(counts_of(fixture).connections, 1); /* it was not closed */
+	old = deadline_in_ms(3000);
+	assert_int_equal(run_in_task(fixture->executor, sleep_until, &old), 0);
+	assert_int_equal(counts_of(fixture).open, 1);
+	http_client_tick(fixture->client);
+	assert_true(raw_server_wait_open(fixture->server, 0));
+}
+
 static void threads_leave_their_connections_to_the_next_ones(void **state)
 {
 	struct slow_endpoint_stats stats;
@@ -303,6 +334,7 @@ int main(int argc, char **argv)
 		CASE(no_get_fails_though_the_server_closes_kept_connections),
 		CASE(no_post_fails_or_is_sent_twice_though_the_server_closes_kept_connections),
 		CASE_ON(an_idle_connection_is_closed_before_servers_do, "coroutine"),
+		CASE(a_tick_closes_what_ended_carriers_have_left_for_too_long),
 		CASE_ON(threads_leave_their_connections_to_the_next_ones, "thread"),
 		CASE(a_connection_may_have_a_large_number),
 		CASE_ON(an_idle_connection_makes_room_for_another, "coroutine"),
