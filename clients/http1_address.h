@@ -24,7 +24,7 @@ bool http1_address_read(const char *text, size_t length, uint16_t port, struct h
  */
 bool http1_address_take(const char **list, uint16_t port, struct http1_address *out);
 
-/** How many addresses are in @list. Any thread. */
+/** How many addresses are in @list, readable or not. Any thread. */
 unsigned http1_address_count(const char *list);
 
 #endif

@@ -294,6 +294,19 @@ static void many_hosts_share_what_there_is(void **state)
 	http_client_destroy(client);
 }
 
+static void a_tick_reaches_the_client_behind_the_limits(void **state)
+{
+	struct http_client *client =
+		create(&(struct upstream_limits){.permits = 1}, &(struct scripted_options){0});
+	struct scripted_stats stats;
+
+	(void)state;
+	http_client_tick(client);
+	scripted_client_stats(scripted, &stats);
+	assert_int_equal(stats.ticks, 1);
+	http_client_destroy(client);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest cases[] = {
@@ -306,6 +319,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(calls_start_at_the_rate_and_no_faster),
 		cmocka_unit_test(what_could_not_start_in_time_fails_at_once_and_takes_no_place),
 		cmocka_unit_test(no_permit_is_held_while_waiting_for_a_start),
+		cmocka_unit_test(a_tick_reaches_the_client_behind_the_limits),
 		cmocka_unit_test(many_hosts_share_what_there_is),
 	};
 

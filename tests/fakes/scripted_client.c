@@ -90,6 +90,15 @@ static enum http_failure scripted_call(struct http_client *client, struct http_c
 	return failure;
 }
 
+static void scripted_tick(struct http_client *client)
+{
+	struct scripted_client *self = scripted(client);
+
+	pthread_mutex_lock(&self->lock);
+	self->stats.ticks++;
+	pthread_mutex_unlock(&self->lock);
+}
+
 static void scripted_destroy(struct http_client *client)
 {
 	struct scripted_client *self = scripted(client);
@@ -103,6 +112,7 @@ static void scripted_destroy(struct http_client *client)
 static const struct http_client_ops scripted_ops = {
 	.name = "scripted",
 	.call = scripted_call,
+	.tick = scripted_tick,
 	.destroy = scripted_destroy,
 };
 

@@ -43,6 +43,7 @@ struct scripted_stats {
 	unsigned calls;          /* started */
 	unsigned in_flight;      /* started and not yet over */
 	unsigned peak_in_flight; /* most of them at once */
+	unsigned ticks;          /* http_client_tick() */
 };
 
 /** On success *@out is the caller's, for http_client_destroy(). Returns 0 or -ENOMEM. */

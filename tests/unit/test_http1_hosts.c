@@ -92,14 +92,17 @@ static void addresses_are_taken_off_a_list(void **state)
 	struct http1_address address;
 
 	(void)state;
+	assert_int_equal(http1_address_count(list), 6);
 	assert_true(http1_address_take(&list, 81, &address));
 	assert_address(&address, "192.0.2.1", 81);
+	assert_int_equal(http1_address_count(list), 5);
 	assert_true(http1_address_take(&list, 81, &address));
 	assert_address(&address, "2001:db8::1", 81);
 	assert_true(http1_address_take(&list, 81, &address));
 	assert_address(&address, "::1", 81);
 	assert_true(http1_address_take(&list, 81, &address));
 	assert_address(&address, "127.0.0.1", 81);
+	assert_int_equal(http1_address_count(list), 0);
 	assert_false(http1_address_take(&list, 81, &address));
 }
 
