@@ -8,14 +8,11 @@
 
 #include "executors/coroutine/driver.h"
 #include "executors/coroutine/executor.h"
-#include "executors/coroutine/overflow.h"
-#include "executors/coroutine/task_class.h"
+#include "executors/coroutine/heavy.h"
 #include "executors/coroutine/task_dump.h"
+#include "executors/coroutine/task_life.h"
 #include "executors/coroutine/turn.h"
 #include "executors/epoll_wait_until.h"
-
-/* How long a task of a heavy class waits for room beside its carrier while others are ready. */
-#define HEAVY_WAIT_NS INT64_C(50000000)
 
 static struct coroutine_carrier *of_base(struct carrier *carrier)
 {
@@ -23,33 +20,6 @@ static struct coroutine_carrier *of_base(struct carrier *carrier)
 }
 
 /* ------ waking */
-
-static void heavy_push(struct coroutine_carrier *carrier, struct coroutine *coroutine)
-{
-	if (!carrier->heavy)
-		carrier->heavy_since_ns = deadline_now_ns();
-	coroutine->next = NULL;
-	*carrier->heavy_last = coroutine;
-	carrier->heavy_last = &coroutine->next;
-}
-
-static struct coroutine *heavy_pop(struct coroutine_carrier *carrier)
-{
-	struct coroutine *coroutine = carrier->heavy;
-
-	carrier->heavy = coroutine->next;
-	if (!carrier->heavy)
-		carrier->heavy_last = &carrier->heavy;
-	return coroutine;
-}
-
-static void heavy_put_back(struct coroutine_carrier *carrier, struct coroutine *coroutine)
-{
-	coroutine->next = carrier->heavy;
-	carrier->heavy = coroutine;
-	if (!coroutine->next)
-		carrier->heavy_last = &coroutine->next;
-}
 
 bool coroutine_carrier_wake(struct coroutine_carrier *carrier)
 {
@@ -84,160 +54,6 @@ static void park_timed_out(struct timer *timer)
 		return; /* woken meanwhile */
 	coroutine->timed_out = true;
 	turn_push(coroutine->carrier, coroutine);
-}
-
-/* ------ starting */
-
-static struct coroutine *coroutine_get(struct coroutine_carrier *carrier)
-{
-	struct stack *stack = stack_cache_get(&carrier->stacks);
-	struct coroutine *coroutine;
-
-	if (!stack)
-		return NULL;
-	coroutine = (struct coroutine *)stack - 1;
-	coroutine->stack = stack;
-	return coroutine;
-}
-
-static void coroutine_put(struct coroutine_carrier *carrier, struct coroutine *coroutine)
-{
-	struct stack *stack = coroutine->stack;
-
-	live_list_remove(&carrier->coroutines, coroutine);
-	fiber_finish(&coroutine->fiber);
-	stack_cache_put(&carrier->stacks, stack);
-}
-
-static void coroutine_set_task(struct coroutine *coroutine, struct task *task)
-{
-	struct coroutine_executor *executor = coroutine->carrier->executor;
-
-	atomic_store_explicit(&coroutine->name, task->name, memory_order_relaxed);
-	atomic_store_explicit(&coroutine->id, task, memory_order_relaxed);
-	coroutine->started_ns = coroutine->carrier->now_ns;
-	coroutine->task = task;
-	coroutine->task_class = task_class_find(&executor->classes, task);
-	coroutine->was_pinned = false;
-	if (task_class_is_heavy(coroutine->task_class))
-		coroutine_executor_note_heavy_start(executor);
-	task_begin(task, coroutine);
-}
-
-static void coroutine_prepare(struct coroutine_carrier *carrier, struct coroutine *coroutine)
-{
-	struct stack *stack = coroutine->stack;
-	uintptr_t top = (uintptr_t)coroutine & ~(uintptr_t)63;
-
-	/* One by one: what others may read of the one that was here before is atomic. */
-	atomic_store_explicit(&coroutine->is_away, false, memory_order_relaxed);
-	coroutine->carrier = carrier;
-	coroutine->timeout = (struct timer){0};
-	coroutine->parked = false;
-	coroutine->is_beside = false;
-	live_list_add(&carrier->coroutines, coroutine);
-	fiber_init(&coroutine->fiber, stack->low, top - (uintptr_t)stack->low, coroutine_main);
-}
-
-static void set_live(struct coroutine_carrier *carrier, int change)
-{
-	unsigned live = atomic_load_explicit(&carrier->live, memory_order_relaxed);
-
-	atomic_store_explicit(&carrier->live, live + (unsigned)change, memory_order_relaxed);
-}
-
-static void end_task(struct coroutine_carrier *carrier, struct task *task, int result)
-{
-	set_live(carrier, -1);
-	task_end(task, result);
-	coroutine_executor_task_ended(carrier->executor);
-}
-
-/* Give the next new task a stack. NULL: there is no such task, or no stack for it. */
-static struct coroutine *carrier_start(struct coroutine_carrier *carrier)
-{
-	unsigned live = atomic_load_explicit(&carrier->live, memory_order_relaxed);
-	struct task *task = turn_next_new(carrier);
-	struct coroutine *coroutine = NULL;
-
-	if (!task)
-		return NULL;
-	if (timer_heap_reserve(&carrier->timeouts, live) == 0)
-		coroutine = coroutine_get(carrier);
-	if (!coroutine) {
-		end_task(carrier, task, -EAGAIN);
-		return NULL;
-	}
-	coroutine_prepare(carrier, coroutine);
-	coroutine_set_task(coroutine, task);
-	return coroutine;
-}
-
-static void coroutine_end_task(struct coroutine *coroutine, int result)
-{
-	struct coroutine_carrier *carrier = coroutine->carrier;
-	struct task *task = coroutine->task;
-
-	if (coroutine->task_class && !coroutine->was_pinned)
-		task_class_note(coroutine->task_class, false);
-	if (!stack_is_intact(carrier->stacks.pool, coroutine->stack))
-		overflow_abort(task->name, carrier->stacks.pool->slot_bytes);
-	coroutine->task = NULL;
-	end_task(carrier, task, result);
-}
-
-static bool carrier_has_new(const struct coroutine_carrier *carrier)
-{
-	return carrier->new_next < carrier->new_count;
-}
-
-/* Have something new at hand that waits in our queue or, every other time, in that of a retired
- * carrier. If there is nothing and @steal, in anybody's. */
-static bool carrier_take_new(struct coroutine_carrier *carrier, bool steal)
-{
-	struct coroutine_executor *executor = carrier->executor;
-	const struct run_filter *filter = coroutine_executor_filter(executor);
-	unsigned count = 0, queued;
-
-	if (carrier_has_new(carrier))
-		return true;
-	if (atomic_load(&carrier->state) != CARRIER_ACCEPTING)
-		return false;
-	if (carrier->turn++ % 2)
-		count = coroutine_executor_steal(executor, carrier, carrier->new_tasks, 1, true);
-	queued = atomic_load_explicit(&carrier->queue.tickets, memory_order_relaxed);
-	/* With others in the queue it is one at a time, for the sake of fairness. */
-	if (count == 0 && queued)
-		count = run_queue_take(&carrier->queue, carrier->new_tasks,
-		                       queued == 1 ? carrier->batch : 1,
-		                       atomic_load(&executor->accepting), filter);
-	if (count == 0 && steal)
-		count = coroutine_executor_steal(executor, carrier, carrier->new_tasks,
-		                                 carrier->batch, false);
-	carrier->new_next = 0;
-	carrier->new_count = count;
-	set_live(carrier, (int)count);
-	return count > 0;
-}
-
-bool coroutine_carrier_replace_task(struct coroutine *coroutine, int result)
-{
-	struct coroutine_carrier *carrier = coroutine->carrier;
-	struct driver *driver = atomic_load_explicit(&carrier->driver, memory_order_relaxed);
-
-	coroutine->result = result;
-	if (!coroutine->task->scope)
-		return false; /* its done() may need more of a stack than this */
-	driver->on_task = false;
-	*driver->task_of_thread = NULL; /* whose memory its owner has from the report on */
-	coroutine_end_task(coroutine, result);
-	driver->on_task = true;
-	if (turn_is_over(carrier) || turn_has_next(carrier) || !carrier_take_new(carrier, false))
-		return false;
-	live_list_move_to_end(&carrier->coroutines, coroutine);
-	coroutine_set_task(coroutine, turn_next_new(carrier));
-	turn_switches_to(carrier, driver, coroutine);
-	return true;
 }
 
 /* ------ the loop, on the driver's own stack */
@@ -275,9 +91,7 @@ static bool carrier_resume(struct coroutine_carrier *carrier, struct driver *dri
 	case AFTER_CALL:
 		break;
 	case AFTER_EXIT:
-		if (coroutine->task)
-			coroutine_end_task(coroutine, coroutine->result);
-		coroutine_put(carrier, coroutine);
+		task_life_finish(coroutine);
 		break;
 	case AFTER_HEAVY:
 		if (!coroutine_executor_set_beside(carrier->executor, coroutine))
@@ -309,28 +123,6 @@ void coroutine_run_beside(struct coroutine *coroutine, struct driver *driver)
 	turn_push_from_elsewhere(carrier, coroutine);
 }
 
-/* Let those that wait go on beside the carrier, as far as there is room; one goes on upon it if
- * nothing else is ready, or if it has waited for long. */
-static void carrier_serve_heavy(struct coroutine_carrier *carrier, bool is_idle)
-{
-	int64_t now_ns = deadline_now_ns();
-
-	while (carrier->heavy) {
-		/* Out of the list first: it may be back in the inbox before this returns. */
-		struct coroutine *coroutine = heavy_pop(carrier);
-
-		if (coroutine_executor_set_beside(carrier->executor, coroutine))
-			continue;
-		if (!is_idle && now_ns - carrier->heavy_since_ns < HEAVY_WAIT_NS) {
-			heavy_put_back(carrier, coroutine);
-			return;
-		}
-		carrier->heavy_since_ns = now_ns;
-		turn_push(carrier, coroutine);
-		return;
-	}
-}
-
 /* Started tasks come before new ones. NULL: there is nothing to run, or no stack for it. */
 static struct coroutine *carrier_next(struct coroutine_carrier *carrier)
 {
@@ -338,10 +130,10 @@ static struct coroutine *carrier_next(struct coroutine_carrier *carrier)
 
 	if (coroutine)
 		return coroutine;
-	if (carrier_take_new(carrier, true))
-		return carrier_start(carrier);
+	if (task_life_take_new(carrier, true))
+		return task_life_start(carrier);
 	if (carrier->heavy)
-		carrier_serve_heavy(carrier, true);
+		heavy_serve(carrier, true);
 	return turn_next(carrier);
 }
 
@@ -352,9 +144,9 @@ static bool carrier_run_tasks(struct coroutine_carrier *carrier, struct driver *
 
 	turn_begin(carrier);
 	if (carrier->heavy)
-		carrier_serve_heavy(carrier, false);
-	if (carrier->ready && carrier_take_new(carrier, false)) {
-		coroutine = carrier_start(carrier);
+		heavy_serve(carrier, false);
+	if (carrier->ready && task_life_take_new(carrier, false)) {
+		coroutine = task_life_start(carrier);
 		if (coroutine)
 			turn_push(carrier, coroutine);
 	}
@@ -372,7 +164,7 @@ static bool carrier_has_work(struct coroutine_carrier *carrier)
 {
 	bool accepting = atomic_load(&carrier->state) == CARRIER_ACCEPTING;
 
-	return carrier->ready || carrier_has_new(carrier) || carrier->heavy ||
+	return carrier->ready || task_life_has_new(carrier) || carrier->heavy ||
 	       atomic_load(&carrier->inbox) || atomic_load(&carrier->dump) ||
 	       (accepting && coroutine_executor_has_new(carrier->executor));
 }
@@ -417,7 +209,7 @@ static void carrier_run_due(struct coroutine_carrier *carrier)
 static void carrier_poll(struct coroutine_carrier *carrier)
 {
 	struct deadline until = (struct deadline){0};
-	bool was_idle = !carrier->ready && !carrier_has_new(carrier);
+	bool was_idle = !carrier->ready && !task_life_has_new(carrier);
 
 	if (was_idle) {
 		atomic_store(&carrier->sleeping, true);

@@ -125,13 +125,6 @@ void coroutine_carrier_drive(struct coroutine_carrier *carrier, struct driver *d
 /** Run @coroutine beside its carrier, on @driver, the calling one, until it rejoins. */
 void coroutine_run_beside(struct coroutine *coroutine, struct driver *driver);
 
-/**
- * The task of @coroutine has returned @result. End it if that may be done upon its own stack, and
- * have the stack run a new task instead if it is one's turn. False: leave for the driver, who does
- * the rest. On that stack, owning the carrier.
- */
-bool coroutine_carrier_replace_task(struct coroutine *coroutine, int result);
-
 /** Have the driver look at its inbox, its queue and its state. Any thread. False if it was not
  * asleep: then it will look by itself. */
 bool coroutine_carrier_wake(struct coroutine_carrier *carrier);

@@ -6,6 +6,7 @@
 #include "executors/coroutine/carrier.h"
 #include "executors/coroutine/driver.h"
 #include "executors/coroutine/task_class.h"
+#include "executors/coroutine/task_life.h"
 #include "executors/coroutine/turn.h"
 
 /*
@@ -106,7 +107,7 @@ void coroutine_main(void *fiber)
 		coroutine_release(coroutine);
 		result = coroutine->task->run(coroutine->task);
 		coroutine_claim(coroutine);
-	} while (coroutine_carrier_replace_task(coroutine, result));
+	} while (task_life_replace(coroutine, result));
 	leave_stack(coroutine, AFTER_EXIT);
 	abort(); /* resumed after its end */
 }
