@@ -31,6 +31,7 @@ static char *text_of_a_chain(unsigned count)
 		};
 	text_buffer_init(&out, 1 << 20);
 	assert_int_equal(tasks_text_append(&out, &dump, "coroutine", stacks, &names), 0);
+	text_buffer_append_bytes(&out, "", 1); /* for strstr() */
 	assert_int_equal(text_buffer_take(&out, &text, &length), 0);
 	text_buffer_finish(&out);
 	stack_names_finish(&names);
