@@ -171,7 +171,7 @@ static void the_deadline_ends_the_wait_for_a_permit(void **state)
 		.client = create(&(struct upstream_limits){.permits = 1, .permit_wait_ms = 60000},
 	                         &(struct scripted_options){.replies = &reply, .reply_count = 1}),
 		.count = 5,
-		.deadline = deadline_in_ms(20),
+		.deadline = deadline_in_ms(300),
 	};
 	struct scripted_stats stats = run(&wanted);
 

@@ -472,7 +472,10 @@ static void nothing_is_lost_under_random_load(void **test_state)
 	}
 	shared_finish();
 	alone_finish();
-	assert_int_equal(happenings_judge(), 0);
+	assert_int_equal(happenings_judge(strcmp(side_names[0], "coroutine") == 0
+	                                          ? HAPPENINGS_OF_COROUTINES
+	                                          : HAPPENINGS_EXPECTED),
+	                 0);
 }
 
 int main(int argc, char **argv)
