@@ -95,7 +95,10 @@ class Server:
         return self.log.read()
 
     def admin_port(self):
-        return int(re.search(r"event=admin_listening .*port=(\d+)", self.log_text())[1])
+        """Logged a moment after the lines on stdout."""
+        line = re.compile(r"event=admin_listening .*port=(\d+)")
+        wait_until(lambda: line.search(self.log_text()), "the admin listener")
+        return int(line.search(self.log_text())[1])
 
     def _read_port(self, what):
         watchdog = threading.Timer(STARTS_WITHIN_S, self.process.kill)
