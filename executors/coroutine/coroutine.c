@@ -28,7 +28,7 @@ static struct driver *driver_of(struct coroutine *coroutine)
 
 /* On @driver, to its own stack. errno is the task's: it is kept here, and where another task is
  * switched to, so that a call that came back on another pthread finds it there. */
-static void leave_stack_to(struct driver *driver, struct coroutine *coroutine,
+static __attribute__((noinline)) void leave_stack_to(struct driver *driver, struct coroutine *coroutine,
                            enum coroutine_after after)
 {
 	int saved_errno = *driver->errno_of_thread;
@@ -69,20 +69,33 @@ static inline __attribute__((always_inline)) void make_way(struct coroutine *cor
 	*driver_of(coroutine)->errno_of_thread = saved_errno;
 }
 
-static void coroutine_release(struct coroutine *coroutine)
+static inline void release_word(struct coroutine *coroutine)
 {
 	struct coroutine_carrier *carrier = coroutine->carrier;
-	uint64_t word;
+	uint64_t word =
+		atomic_load_explicit(&carrier->word, memory_order_relaxed) | WORD_TASK;
 
-	if (task_class_is_heavy(coroutine->task_class))
-		leave_stack(coroutine, AFTER_HEAVY);
-	if (coroutine->is_beside) { /* the next claim is to fail */
-		coroutine->expected = WORD_BESIDE;
-		return;
-	}
-	word = atomic_load_explicit(&carrier->word, memory_order_relaxed) | WORD_TASK;
 	coroutine->expected = word;
 	atomic_store_explicit(&carrier->word, word, memory_order_release);
+}
+
+/* One of a kind that keeps carriers, or that runs beside its own. */
+static __attribute__((noinline)) void release_unlike_most(struct coroutine *coroutine)
+{
+	if (task_class_is_heavy(coroutine->task_class))
+		leave_stack(coroutine, AFTER_HEAVY);
+	if (coroutine->is_beside)
+		coroutine->expected = WORD_BESIDE; /* the next claim is to fail */
+	else
+		release_word(coroutine);
+}
+
+static inline void coroutine_release(struct coroutine *coroutine)
+{
+	if (__builtin_expect(coroutine->task_class || coroutine->is_beside, false))
+		release_unlike_most(coroutine);
+	else
+		release_word(coroutine);
 }
 
 static void coroutine_claim(struct coroutine *coroutine)
