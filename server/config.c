@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "server/config_file.h"
 #include "server/config_settings.h"
 
 #define VARIABLE_PREFIX "FANOUTD_"
@@ -24,28 +25,42 @@ static int complain(const struct parse *parse, const char *who, const char *what
 	return config_mistake(&mistake, "%s", what);
 }
 
+/* ------ one value */
+
 static size_t index_of(const struct config_setting *setting)
 {
 	return (size_t)(setting - config_settings);
+}
+
+static enum config_source source_of(const struct parse *parse, const struct config_setting *setting)
+{
+	return parse->config.origins[index_of(setting)].source;
+}
+
+static int take_into(struct config *config, const struct config_setting *setting, const char *text,
+                     enum config_source source, const struct config_mistake *mistake)
+{
+	char *field = (char *)config + setting->field_offset;
+	int error;
+
+	/* A flag given twice may have set it before: the last one counts. */
+	memset(field, 0, setting->field_bytes);
+	if (!setting->zero_word || strcmp(text, setting->zero_word) != 0) {
+		error = setting->take(setting, text, field, mistake);
+		if (error)
+			return error;
+	}
+	config->origins[index_of(setting)].source = source;
+	config->origins[index_of(setting)].text = text;
+	return 0;
 }
 
 static int take(struct parse *parse, const struct config_setting *setting, const char *text,
                 enum config_source source, const char *who)
 {
 	struct config_mistake mistake = {who, parse->error, parse->error_bytes};
-	char *field = (char *)&parse->config + setting->field_offset;
-	int error;
 
-	/* A flag given twice may have set it before: the last one counts. */
-	memset(field, 0, setting->field_bytes);
-	if (!setting->zero_word || strcmp(text, setting->zero_word) != 0) {
-		error = setting->take(setting, text, field, &mistake);
-		if (error)
-			return error;
-	}
-	parse->config.origins[index_of(setting)].source = source;
-	parse->config.origins[index_of(setting)].text = text;
-	return 0;
+	return take_into(&parse->config, setting, text, source, &mistake);
 }
 
 static bool is_named(const char *name, const char *text, size_t text_bytes)
@@ -61,6 +76,8 @@ static const struct config_setting *find_setting(const char *name, size_t name_b
 	}
 	return NULL;
 }
+
+/* ------ the command line */
 
 static const struct config_command_flag *find_command(const char *name, size_t name_bytes)
 {
@@ -124,6 +141,8 @@ static int take_arguments(struct parse *parse, char *const argv[])
 	return 0;
 }
 
+/* ------ the environment */
+
 /* Is @variable, without its prefix, how the environment spells @name? "POOL_THREADS" */
 static bool is_spelled(const char *name, const char *variable, size_t variable_bytes)
 {
@@ -165,7 +184,7 @@ static int take_variable(struct parse *parse, const char *variable)
 			memcpy(parse->unknown_variable, who, sizeof(who));
 		return 0;
 	}
-	if (parse->config.origins[index_of(setting)].source == CONFIG_FLAG)
+	if (source_of(parse, setting) == CONFIG_FLAG)
 		return 0;
 	return take(parse, setting, variable + who_bytes + 1, CONFIG_ENVIRONMENT, who);
 }
@@ -183,13 +202,90 @@ static int take_environment(struct parse *parse, char *const environment[])
 	return 0;
 }
 
+/* ------ the file */
+
+/* The value as a flag would have it. NULL: it is of the wrong kind, which has been told, or there
+ * is no memory, and @mistake says so. */
+static const char *text_of(struct parse *parse, const struct config_setting *setting,
+                           const json_t *value, const struct config_mistake *mistake)
+{
+	const char *word = json_string_value(value), *text;
+	bool is_zero_word = word && setting->zero_word && strcmp(word, setting->zero_word) == 0;
+
+	if (setting->json == CONFIG_JSON_BOOLEAN && !json_is_boolean(value))
+		(void)config_mistake(mistake, "is neither true nor false");
+	else if (setting->json == CONFIG_JSON_STRING && !word)
+		(void)config_mistake(mistake, "is not a string");
+	else if (setting->json == CONFIG_JSON_NUMBER && !json_is_integer(value) && !is_zero_word)
+		(void)config_mistake(mistake, "is not a whole number%s%s",
+		                     setting->zero_word ? ", nor " : "",
+		                     setting->zero_word ? setting->zero_word : "");
+	else if ((text = config_file_text(parse->config.file, value)))
+		return text;
+	else
+		(void)config_mistake(mistake, "out of memory");
+	return NULL;
+}
+
+static int take_setting(struct parse *parse, const struct config_setting *setting,
+                        const json_t *value, const struct config_mistake *mistake)
+{
+	const char *text = text_of(parse, setting, value, mistake);
+	struct config overridden;
+
+	if (!text)
+		return -EINVAL;
+	return take_into(source_of(parse, setting) > CONFIG_FILE ? &overridden : &parse->config,
+	                 setting, text, CONFIG_FILE, mistake);
+}
+
+static int take_key(struct parse *parse, const char *key, const json_t *value, size_t index)
+{
+	const struct config_setting *setting = find_setting(key, strlen(key));
+	struct json_way way = {NULL, index};
+	struct config_mistake mistake = {key,  parse->error, parse->error_bytes, parse->config.file,
+	                                 &way, false};
+
+	if (setting && setting->only_with == CONFIG_SERVE && !setting->not_in_file)
+		return take_setting(parse, setting, value, &mistake);
+	if (strcmp(key, "$schema") == 0) /* for editors */
+		return 0;
+	mistake.is_of_key = true;
+	return config_mistake(&mistake, setting ? "is for the command line alone"
+	                                        : "is no setting; --help lists them");
+}
+
+static int take_file(struct parse *parse)
+{
+	struct config *config = &parse->config;
+	const char *key;
+	json_t *value;
+	size_t index = 0;
+	int error;
+
+	if (!config->config_file)
+		return 0;
+	error = config_file_open(config->config_file, &config->file, parse->error,
+	                         parse->error_bytes);
+	if (error)
+		return error;
+	json_object_foreach(config->file->root, key, value)
+	{
+		error = take_key(parse, key, value, index++);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+/* ------ all of it */
+
 static int take_defaults(struct parse *parse)
 {
 	for (const struct config_setting *setting = config_settings; setting->name; setting++) {
 		int error = 0;
 
-		if (parse->config.origins[index_of(setting)].source == CONFIG_DEFAULT &&
-		    setting->default_text)
+		if (source_of(parse, setting) == CONFIG_DEFAULT && setting->default_text)
 			error = take(parse, setting, setting->default_text, CONFIG_DEFAULT,
 			             setting->name);
 		if (error)
@@ -207,7 +303,7 @@ static int check_together(struct parse *parse)
 		char who[48];
 
 		if (setting->only_with == CONFIG_SERVE || setting->only_with == config->command ||
-		    config->origins[index_of(setting)].source == CONFIG_DEFAULT)
+		    source_of(parse, setting) == CONFIG_DEFAULT)
 			continue;
 		(void)snprintf(who, sizeof(who), "--%s", setting->name);
 		return complain(parse, who, "goes with --show-cpus only");
@@ -234,6 +330,7 @@ static void warn_of_unknown_variables(struct parse *parse)
 		               parse->unknown_variable, parse->unknown_variables - 1);
 }
 
+/* And a file. */
 static bool uses_environment(enum config_command command)
 {
 	return command == CONFIG_SERVE || command == CONFIG_CHECK || command == CONFIG_PRINT;
@@ -242,18 +339,40 @@ static bool uses_environment(enum config_command command)
 int config_parse(int argc, char *const argv[], char *const environment[], struct config *out,
                  char *error, size_t error_bytes)
 {
-	struct parse parse = {.error = error, .error_bytes = error_bytes};
+	struct parse parse = {
+		.config = {.argc = argc, .argv = argv, .environment = environment},
+		.error = error,
+		.error_bytes = error_bytes,
+	};
 	int result = argc > 0 ? take_arguments(&parse, argv + 1) : 0;
 
-	if (!result && uses_environment(parse.config.command))
+	if (!result && uses_environment(parse.config.command)) {
 		result = take_environment(&parse, environment);
+		if (!result)
+			result = take_file(&parse);
+	}
 	if (!result)
 		result = take_defaults(&parse);
 	if (!result)
 		result = check_together(&parse);
-	if (result)
+	if (result) {
+		config_finish(&parse.config);
 		return result;
+	}
 	warn_of_unknown_variables(&parse);
 	*out = parse.config;
 	return 0;
+}
+
+int config_parse_again(const struct config *config, struct config *out, char *error,
+                       size_t error_bytes)
+{
+	return config_parse(config->argc, config->argv, config->environment, out, error,
+	                    error_bytes);
+}
+
+void config_finish(struct config *config)
+{
+	config_file_close(config->file);
+	config->file = NULL;
 }

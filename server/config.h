@@ -9,10 +9,11 @@
 #include "server/listen_address.h"
 
 /*
- * What the command line and the environment ask for. Each setting is a flag
- * (--pool-threads 200 or --pool-threads=200) and a variable
- * (FANOUTD_POOL_THREADS); the flag counts first, then the variable, then the
- * default. To add one: a field here and a row in config_settings.c.
+ * What the command line, the environment and a file ask for. Each setting is a flag
+ * (--pool-threads 200 or --pool-threads=200), a variable (FANOUTD_POOL_THREADS) and a
+ * key of the file ("pool-threads": 200); the flag counts first, then the variable, then
+ * the file, then the default. To add one: a field here, a row in config_settings.c and
+ * a property in config.schema.json.
  */
 enum config_command {
 	CONFIG_SERVE,
@@ -28,18 +29,21 @@ enum config_half_close {
 	CONFIG_HALF_CLOSE_KEEP, /* it still reads the answer */
 };
 
+/** The higher one counts. */
 enum config_source {
 	CONFIG_DEFAULT,
+	CONFIG_FILE,
 	CONFIG_ENVIRONMENT,
 	CONFIG_FLAG,
 };
 
 enum { CONFIG_SETTINGS_MAX = 48 };
 
-/** Strings are static or borrowed from the arguments and the environment given to config_parse().
- */
+/** Strings are static, borrowed from the arguments and the environment given to config_parse(), or
+ * of the file, which config_finish() closes. */
 struct config {
 	enum config_command command;
+	const char *config_file; /* its path; NULL: none */
 
 	struct listen_address listen;
 	struct listen_address slow_listen;  /* host "": no built-in slow endpoint */
@@ -92,18 +96,31 @@ struct config {
 	} origins[CONFIG_SETTINGS_MAX];
 
 	char warning[160]; /* one line for the log; "": none */
+
+	struct config_file *file; /* owned; NULL: none */
+	int argc;                 /* as given to config_parse(), for config_parse_again() */
+	char *const *argv, *const *environment;
 };
 
 /**
- * Work out the configuration from @argv, as given to main(), and @environment, a
- * list like environ. Both are borrowed for as long as @out is used. The
- * environment is not looked at for --show-cpus, --version and --help.
+ * Work out the configuration from @argv, as given to main(), @environment, a list like
+ * environ, and the file that one of them names with --config. The two are borrowed for as
+ * long as @out is used. Neither environment nor file is looked at for --show-cpus,
+ * --version and --help. All of the file has to be right, also what a flag overrides.
  *
- * Returns 0; -EINVAL with one line in @error, without newline or program name:
- * "--queue: '0' is not a number from 1 to 1000000". *@out is untouched then.
+ * Returns 0, and @out is to be given to config_finish(); -EINVAL with one line in @error,
+ * without newline or program name: "--queue: '0' is not a number from 1 to 1000000", of the
+ * file "PATH:LINE:COLUMN: queue: …". *@out is untouched then. Blocks.
  */
 int config_parse(int argc, char *const argv[], char *const environment[], struct config *out,
                  char *error, size_t error_bytes);
+
+/** config_parse() with the arguments and the environment of @config, and the file as it is now. */
+int config_parse_again(const struct config *config, struct config *out, char *error,
+                       size_t error_bytes);
+
+/** Free what config_parse() has made. Fine on a zeroed one, and twice. */
+void config_finish(struct config *config);
 
 /** Write each setting, its value and where it is from, a line each. 0, or -EIO. */
 int config_print(const struct config *config, FILE *out);

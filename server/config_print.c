@@ -16,6 +16,7 @@ int config_print(const struct config *config, FILE *out)
 {
 	static const char *const sources[] = {
 		[CONFIG_DEFAULT] = "default",
+		[CONFIG_FILE] = "file",
 		[CONFIG_ENVIRONMENT] = "environment",
 		[CONFIG_FLAG] = "flag",
 	};
@@ -61,7 +62,8 @@ int config_print_help(FILE *out)
 		"Answers GET /fanout?n=1000 by making n HTTP calls at once, as blocking code on\n"
 		"coroutines, a thread pool or a thread per call.\n"
 		"\n"
-		"Each of these may also be --flag=VALUE, or FANOUTD_FLAG in the environment:\n",
+		"Each of these may also be --flag=VALUE, FANOUTD_FLAG in the environment, or\n"
+		"\"flag\": VALUE in the file of --config. The first of these counts:\n",
 		out);
 	for (const struct config_setting *setting = config_settings; setting->name; setting++) {
 		if (setting->only_with == CONFIG_SERVE)

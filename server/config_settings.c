@@ -17,15 +17,18 @@ enum { A_DAY_MS = 24 * 60 * 60 * 1000 };
 	.field_offset = offsetof(struct config, field),                                            \
 	.field_bytes = sizeof(((struct config *)NULL)->field)
 #define COUNT(least, most)                                                                         \
-	.placeholder = "N", .take = config_take_count, .minimum = (least), .maximum = (most)
+	.placeholder = "N", .take = config_take_count, .json = CONFIG_JSON_NUMBER,                 \
+	.minimum = (least), .maximum = (most)
 #define MILLISECONDS(least)                                                                        \
-	.placeholder = "MS", .take = config_take_count, .minimum = (least), .maximum = A_DAY_MS
+	.placeholder = "MS", .take = config_take_count, .json = CONFIG_JSON_NUMBER,                \
+	.minimum = (least), .maximum = A_DAY_MS
 #define BYTES(least, most)                                                                         \
-	.placeholder = "BYTES", .take = config_take_bytes, .minimum = (least), .maximum = (most)
+	.placeholder = "BYTES", .take = config_take_bytes, .json = CONFIG_JSON_NUMBER,             \
+	.minimum = (least), .maximum = (most)
 #define ADDRESS .placeholder = "HOST:PORT", .take = config_take_address
 #define WORD .placeholder = "NAME", .take = config_take_word
 #define CHOICE .placeholder = "NAME", .take = config_take_choice
-#define SWITCH .take = config_take_switch, .default_text = "off"
+#define SWITCH .take = config_take_switch, .json = CONFIG_JSON_BOOLEAN, .default_text = "off"
 
 const struct config_setting config_settings[] = {
 	{.name = "listen",
@@ -211,6 +214,14 @@ const struct config_setting config_settings[] = {
          FIELD(experiments),
          SWITCH,
          .help = "enable /sleep, /cpu, /pinned, and ?cpu_us= of /fanout"},
+	{.name = "config",
+         FIELD(config_file),
+         .placeholder = "FILE",
+         .take = config_take_text,
+         .zero_word = "",
+         .zero_meaning = "none",
+         .not_in_file = true,
+         .help = "a file, in JSON, with these and with named upstreams"},
 	{.name = "root",
          FIELD(root),
          .placeholder = "DIR",

@@ -10,14 +10,21 @@
  * server/config*.c files use it.
  */
 
-/** Collects what is wrong with a value of the flag or variable called @who. */
+struct config_file;
+struct json_way;
+
+/** Collects what is wrong with a value of the flag, variable or key called @who. */
 struct config_mistake {
 	const char *who;
 	char *text;
 	size_t text_bytes;
+	const struct config_file *file; /* that the value is in; NULL: none */
+	const struct json_way *way;     /* to the value */
+	bool is_of_key;                 /* what is wrong is its key */
 };
 
-/** Write "WHO: …" on one line, cut to size, control characters replaced. Returns -EINVAL. */
+/** Write "WHO: …", or "FILE:LINE:COLUMN: WHO: …", on one line, cut to size, control characters
+ * replaced. Returns -EINVAL. */
 int config_mistake(const struct config_mistake *mistake, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -27,11 +34,19 @@ struct config_setting;
 typedef int config_taker(const struct config_setting *setting, const char *text, void *field,
                          const struct config_mistake *mistake);
 
+/** How a configuration file writes a value. */
+enum config_json {
+	CONFIG_JSON_STRING,
+	CONFIG_JSON_NUMBER, /* or its zero word as a string */
+	CONFIG_JSON_BOOLEAN,
+};
+
 struct config_setting {
 	const char *name; /* "pool-threads", without dashes */
 	const char
 		*placeholder; /* of the value, for --help; NULL: a switch, alone or as --name=off */
 	config_taker *take;
+	enum config_json json;
 	size_t field_offset; /* in struct config */
 	size_t field_bytes;
 	const char *default_text; /* NULL: the zero value */
@@ -40,6 +55,7 @@ struct config_setting {
 	uint64_t minimum, maximum;     /* numbers */
 	const char *const *choices;    /* words; NULL at the end */
 	enum config_command only_with; /* not CONFIG_SERVE: a flag of that command, no setting */
+	bool not_in_file;
 	const char *help;
 };
 

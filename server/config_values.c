@@ -7,12 +7,20 @@
 #include <string.h>
 
 #include "executors/decimal.h"
+#include "server/config_file.h"
 #include "server/upstream_url.h"
 
 int config_mistake(const struct config_mistake *mistake, const char *format, ...)
 {
-	int used = snprintf(mistake->text, mistake->text_bytes, "%s: ", mistake->who);
+	char place[CONFIG_PLACE_BYTES] = "";
 	va_list arguments;
+	int used;
+
+	if (mistake->file)
+		config_file_print_place(mistake->file, mistake->way, mistake->is_of_key, place,
+		                        sizeof(place));
+	used = snprintf(mistake->text, mistake->text_bytes, "%s%s%s: ", place,
+	                mistake->file ? ": " : "", mistake->who);
 
 	if (used >= 0 && (size_t)used < mistake->text_bytes) {
 		va_start(arguments, format);

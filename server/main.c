@@ -117,6 +117,7 @@ int main(int argc, char **argv)
 	}
 	int status = run(&config);
 
+	config_finish(&config);
 	if (fflush(stdout) != 0 && status == 0 && config.command != CONFIG_SERVE)
 		status = -EIO;
 	if (status < 0) {
