@@ -45,7 +45,7 @@ static struct deadline earlier_by_parameter(struct deadline request_deadline,
 void batch_respond_overloaded(struct response *response, const char *detail)
 {
 	response_problem(response, 503, NULL, "%s", detail);
-	response_set_header(response, "Retry-After", "1");
+	response_add_header(response, "Retry-After", "1");
 }
 
 static void respond_over_memory(struct response *response, const char *what,
@@ -54,7 +54,7 @@ static void respond_over_memory(struct response *response, const char *what,
 	response_problem(response, 503, NULL,
 	                 "the %s more than the %zu bytes of max-request-bytes-in-memory", what,
 	                 limits->max_memory_bytes);
-	response_set_header(response, "Retry-After", "1");
+	response_add_header(response, "Retry-After", "1");
 }
 
 /* Consumes the text in @buffer. */
@@ -66,7 +66,7 @@ static void respond(struct response *response, struct text_buffer *buffer,
 	(void)text_buffer_take(buffer, &response->body, &response->body_len);
 	if (batch_summary_is_overload(summary)) {
 		response->status = 503;
-		response_set_header(response, "Retry-After", "1");
+		response_add_header(response, "Retry-After", "1");
 	}
 }
 

@@ -1,8 +1,10 @@
 #include <assert.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "handlers/handler.h"
 
@@ -12,8 +14,10 @@ static const struct phrase {
 } phrases[] = {
 	{200, "OK"},
 	{400, "Bad Request"},
+	{401, "Unauthorized"},
 	{404, "Not Found"},
 	{405, "Method Not Allowed"},
+	{406, "Not Acceptable"},
 	{408, "Request Timeout"},
 	{411, "Length Required"},
 	{413, "Content Too Large"},
@@ -21,6 +25,7 @@ static const struct phrase {
 	{415, "Unsupported Media Type"},
 	{417, "Expectation Failed"},
 	{422, "Unprocessable Content"},
+	{424, "Failed Dependency"},
 	{429, "Too Many Requests"},
 	{431, "Request Header Fields Too Large"},
 	{500, "Internal Server Error"},
@@ -44,6 +49,8 @@ static void answer(struct response *response, int status, const char *content_ty
 	char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
 
 	json_decref(body);
+	/* What has been streamed cannot be taken back. */
+	assert(!response->is_streamed);
 	response_finish(response);
 	if (!text) {
 		response->status = 500;
@@ -95,15 +102,69 @@ void response_bad_query(struct response *response, const struct query_error *err
 	                 error->text);
 }
 
-void response_set_header(struct response *response, const char *name, const char *value)
+/* RFC 9110 §5.6.2 and §5.5. */
+static bool is_token(const char *name)
 {
-	assert(!response->headers[0]);
-	response->headers[0] = name;
-	response->headers[1] = value;
+	static const char characters[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
+					 "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	return name[0] != '\0' && name[strspn(name, characters)] == '\0';
+}
+
+static bool is_field_value(const char *value)
+{
+	for (const char *c = value; *c; c++)
+		if (((unsigned char)*c < ' ' && *c != '\t') || *c == 0x7f)
+			return false;
+	return true;
+}
+
+void response_add_header(struct response *response, const char *name, const char *value)
+{
+	size_t name_bytes = strlen(name) + 1, value_bytes = strlen(value) + 1;
+	size_t length = response->headers_len + name_bytes + value_bytes;
+	char *headers;
+
+	assert(!response->is_streamed && is_token(name) && is_field_value(value));
+	headers = realloc(response->headers, length);
+	if (!headers) {
+		response_finish(response);
+		response->status = 500;
+		return;
+	}
+	memcpy(headers + response->headers_len, name, name_bytes);
+	memcpy(headers + response->headers_len + name_bytes, value, value_bytes);
+	response->headers = headers;
+	response->headers_len = length;
+}
+
+bool response_next_header(const struct response *response, size_t *place, const char **name,
+                          const char **value)
+{
+	if (*place == response->headers_len)
+		return false;
+	*name = response->headers + *place;
+	*value = *name + strlen(*name) + 1;
+	*place = (size_t)(*value + strlen(*value) + 1 - response->headers);
+	return true;
+}
+
+const char *response_header(const struct response *response, const char *name)
+{
+	const char *this_name, *value;
+	size_t place = 0;
+
+	while (response_next_header(response, &place, &this_name, &value))
+		if (strcasecmp(this_name, name) == 0)
+			return value;
+	return NULL;
 }
 
 void response_finish(struct response *response)
 {
+	const struct response_stream_ops *stream_ops = response->stream_ops;
+
+	free(response->headers);
 	free(response->body);
-	*response = (struct response){0};
+	*response = (struct response){.stream_ops = stream_ops};
 }

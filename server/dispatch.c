@@ -89,7 +89,7 @@ static void refuse_method(h2o_req_t *request, struct site *site)
 	}
 	response_problem(&response, 405, NULL, "this path answers %.*s", (int)allowed.len,
 	                 allowed.base);
-	response_set_header(&response, "Allow",
+	response_add_header(&response, "Allow",
 	                    h2o_strdup(&request->pool, allowed.base, allowed.len).base);
 	refuse(request, site, &response);
 }

@@ -169,7 +169,7 @@ static void reject(struct exchange *exchange, const struct executor *executor)
 
 	response_problem(&response, 503, NULL, "the %s executor of %s is full",
 	                 executor_name(executor), exchange->handler->path);
-	response_set_header(&response, "Retry-After", "1");
+	response_add_header(&response, "Retry-After", "1");
 	answer(exchange, &response);
 }
 
@@ -224,7 +224,7 @@ void exchange_start(struct exchange_set *set, h2o_req_t *request, struct handler
 
 	if (exchange == NULL) {
 		response_problem(&response, 503, NULL, "out of memory");
-		response_set_header(&response, "Retry-After", "1");
+		response_add_header(&response, "Retry-After", "1");
 		request_durations_add(durations, response.status, 0);
 		reply_send(set->replies, request, &response);
 		return;

@@ -56,18 +56,25 @@ static struct reply *add_reply(struct reply_set *set, h2o_req_t *request, struct
 	return reply;
 }
 
+static void add_header(h2o_req_t *request, const char *name, const char *value)
+{
+	h2o_add_header_by_str(&request->pool, &request->res.headers, name, strlen(name), 0, NULL,
+	                      value, strlen(value));
+}
+
 static void set_head(h2o_req_t *request, const struct response *response)
 {
+	const char *name, *value;
+	size_t place = 0;
+
 	request->res.status = response->status;
 	request->res.reason = response_phrase(response->status);
 	request->res.content_length = response->body_len;
 	if (response->content_type != NULL)
 		h2o_add_header(&request->pool, &request->res.headers, H2O_TOKEN_CONTENT_TYPE, NULL,
 		               response->content_type, strlen(response->content_type));
-	for (size_t i = 0; response->headers[i] != NULL; i += 2)
-		h2o_add_header_by_str(&request->pool, &request->res.headers, response->headers[i],
-		                      strlen(response->headers[i]), 0, NULL,
-		                      response->headers[i + 1], strlen(response->headers[i + 1]));
+	while (response_next_header(response, &place, &name, &value))
+		add_header(request, name, value);
 }
 
 void reply_send(struct reply_set *set, h2o_req_t *request, struct response *response)

@@ -175,7 +175,9 @@ void expect_problem(int status, const char *parameter, const char *detail)
 
 void expect_header(const char *name, const char *value)
 {
-	assert_string_equal(response.headers[0], name);
-	assert_string_equal(response.headers[1], value);
-	assert_null(response.headers[2]);
+	const char *found = response_header(&response, name);
+
+	assert_non_null(found);
+	assert_string_equal(found, value);
+	assert_int_equal(response.headers_len, strlen(name) + strlen(value) + 2);
 }

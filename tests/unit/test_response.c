@@ -1,4 +1,5 @@
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,7 @@ static void json_is_answered_compactly_in_order(void **state)
 	assert_int_equal(response.status, 201);
 	assert_string_equal(response.content_type, "application/json");
 	expect_body(&response, "{\"z\":1,\"a\":null}");
-	assert_null(response.headers[0]);
+	assert_null(response.headers);
 	response_finish(&response);
 }
 
@@ -81,16 +82,39 @@ static void a_later_answer_replaces_an_earlier_one(void **state)
 
 	(void)state;
 	response_problem(&response, 503, NULL, "full");
-	response_set_header(&response, "Retry-After", "1");
-	assert_string_equal(response.headers[0], "Retry-After");
-	assert_string_equal(response.headers[1], "1");
-	assert_null(response.headers[2]);
+	response_add_header(&response, "Retry-After", "1");
+	assert_string_equal(response_header(&response, "retry-after"), "1");
 	response_json(&response, 200, json_object());
 	expect_body(&response, "{}");
-	assert_null(response.headers[0]);
+	assert_null(response.headers);
 	response_finish(&response);
 	assert_int_equal(response.status, 0);
 	assert_null(response.body);
+	response_finish(&response);
+}
+
+static void headers_are_copied_and_any_number_of_them_is_kept_in_order(void **state)
+{
+	struct response response = {0};
+	const char *header_name, *value;
+	char text[16];
+	size_t place = 0;
+
+	(void)state;
+	response_json(&response, 200, json_object());
+	for (int i = 0; i < 100; i++) {
+		assert_true(snprintf(text, sizeof(text), "%d", i) > 0);
+		response_add_header(&response, "X-Number", text);
+	}
+	for (int i = 0; i < 100; i++) {
+		assert_true(snprintf(text, sizeof(text), "%d", i) > 0);
+		assert_true(response_next_header(&response, &place, &header_name, &value));
+		assert_string_equal(header_name, "X-Number");
+		assert_string_equal(value, text);
+	}
+	assert_false(response_next_header(&response, &place, &header_name, &value));
+	assert_string_equal(response_header(&response, "x-number"), "0");
+	assert_null(response_header(&response, "x-numb"));
 	response_finish(&response);
 }
 
@@ -157,6 +181,7 @@ int main(void)
 		cmocka_unit_test(a_problem_has_the_members_of_rfc_9457),
 		cmocka_unit_test(a_problem_escapes_its_detail),
 		cmocka_unit_test(a_later_answer_replaces_an_earlier_one),
+		cmocka_unit_test(headers_are_copied_and_any_number_of_them_is_kept_in_order),
 		cmocka_unit_test(memory_that_runs_out_is_a_bare_500_at_each_step),
 		cmocka_unit_test(phrases_are_those_of_rfc_9110),
 		cmocka_unit_test(destroying_a_handler_is_its_own_business),
