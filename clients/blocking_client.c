@@ -185,6 +185,7 @@ static enum http_failure receive(int fd, struct http_call *call, struct deadline
 			return fail_errno(call, HTTP_RESET);
 		if (got == 0)
 			break;
+		call->replied = true;
 		if (!take(&reply, (size_t)got))
 			return fail(call, HTTP_PROTOCOL, "the reply is no HTTP");
 		if (is_too_large(&reply, call->max_reply_bytes))
@@ -220,7 +221,9 @@ static enum http_failure blocking_call(struct http_client *client, struct http_c
 	int fd;
 
 	(void)client;
-	assert(call->count_only && !call->method && !call->body);
+	assert(call->count_only && !call->method && !call->body && call->header_count == 0);
+	assert(!call->addresses && !call->keep_headers);
+	call->attempts++;
 	if (reason != CANCEL_NONE)
 		return fail(call, reason == CANCEL_DEADLINE ? HTTP_TIMEOUT : HTTP_CANCELED,
 		            "cancelled before it began");

@@ -93,6 +93,18 @@ static enum http_failure run_in_room(struct curl_client *self, struct http_call 
 	return failure;
 }
 
+/* libcurl sends what it is given, and a user as "Authorization". */
+static bool can_be_sent(const struct http_call *call, const struct url_host *host)
+{
+	if (host->has_user ||
+	    (call->method && !http_header_name_is_valid(call->method, strlen(call->method))))
+		return false;
+	for (size_t i = 0; i < call->header_count; i++)
+		if (!http_header_is_valid(&call->headers[i]))
+			return false;
+	return true;
+}
+
 static enum http_failure curl_client_call(struct http_client *client, struct http_call *call,
                                           struct deadline deadline)
 {
@@ -103,6 +115,10 @@ static enum http_failure curl_client_call(struct http_client *client, struct htt
 
 	if (url_host_find(call->url, &host) < 0)
 		return http_fail(call, HTTP_PROTOCOL, "not an http or https URL");
+	if (!can_be_sent(call, &host))
+		return http_fail(call, HTTP_PROTOCOL,
+		                 "the URL, method or a header cannot be sent as it is");
+	call->attempts++;
 	if (host.is_address)
 		return run_in_room(self, call, &host, NULL, deadline);
 

@@ -176,15 +176,27 @@ static void give_up_soon(int fd)
 	                 sizeof(unacknowledged_ms));
 }
 
+static bool is_allowed(const struct curl_handle *handle, const struct curl_sockaddr *address)
+{
+	const struct address_policy *addresses = handle->transfer->call->addresses;
+
+	return !addresses || addresses->allows(addresses, &address->addr);
+}
+
 /* CURLOPT_OPENSOCKETFUNCTION. Only here is the errno of socket(2) seen: libcurl reports no more
  * than that it could not connect. */
 static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
 {
 	struct curl_handle *handle = arg;
-	int fd = socket(address->family, address->socktype | SOCK_NONBLOCK | SOCK_CLOEXEC,
-	                address->protocol);
+	int fd;
 
 	(void)purpose;
+	if (!is_allowed(handle, address)) {
+		handle->has_refused = true;
+		return CURL_SOCKET_BAD;
+	}
+	fd = socket(address->family, address->socktype | SOCK_NONBLOCK | SOCK_CLOEXEC,
+	            address->protocol);
 	if (fd < 0 && http_is_shortage(errno))
 		handle->shortage = errno;
 	if (fd >= 0 && curl_transfer_is_multiplexed(handle->transfer))

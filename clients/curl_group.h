@@ -25,11 +25,12 @@ enum { CURL_GROUP_TRANSFERS = 64, CURL_GROUP_STREAMS = 100 };
 struct curl_group {
 	/* The transfer of @handle has ended with @code; it is still in the group. */
 	void (*ended)(struct curl_group *group, struct curl_handle *handle, CURLcode code);
-	void *arg;               /* of whoever set @ended */
-	bool is_multiplexed;     /* its transfers are, see curl_transfer_is_multiplexed() */
-	unsigned most_transfers; /* at once */
-	unsigned transfers;      /* in it now */
-	bool was_used;           /* a transfer was added; cleared by whoever looks */
+	void *arg;           /* of whoever set @ended */
+	bool is_multiplexed; /* its transfers are, see curl_transfer_is_multiplexed() */
+	const struct address_policy *addresses; /* of its transfers' calls */
+	unsigned most_transfers;                /* at once */
+	unsigned transfers;                     /* in it now */
+	bool was_used;                          /* a transfer was added; cleared by whoever looks */
 	struct curl_group *next;
 	struct curl_group *next_with_room;
 
@@ -46,7 +47,7 @@ struct curl_group {
 
 /* All of these on the carrier, none of them from @ended but curl_group_remove(). */
 
-/** Zeroed but for @ended, @arg and @is_multiplexed. Returns 0 or -ENOMEM. */
+/** Zeroed but for @ended, @arg, @is_multiplexed and @addresses. Returns 0 or -ENOMEM. */
 int curl_group_init(struct curl_group *group, struct carrier *carrier);
 
 /** No transfer is in it. Closes its connections. */

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "clients/curl_failure.h"
+#include "clients/curl_fields.h"
+#include "clients/http_fail.h"
+#include "clients/http_reply_headers.h"
 
 /*
  * Options are set once for the life of a handle; a call sets what it needs.
@@ -51,6 +54,28 @@ static bool make_room(struct curl_handle *handle, size_t needed)
 	return true;
 }
 
+/* The reply's head is there as a whole. False: the handle says what is wrong. */
+static bool note_head(struct curl_handle *handle)
+{
+	struct curl_transfer *transfer = handle->transfer;
+	struct http_call *call = transfer->call;
+	size_t head_bytes;
+
+	if (transfer->has_head)
+		return true;
+	transfer->has_head = true;
+	transfer->most_body_bytes = call->max_reply_bytes;
+	if (!call->keep_headers)
+		return true;
+	head_bytes = curl_fields_bytes(handle->easy);
+	handle->is_too_long = head_bytes > call->max_reply_bytes;
+	if (handle->is_too_long)
+		return false;
+	transfer->most_body_bytes -= head_bytes;
+	handle->out_of_memory = curl_fields_keep(handle->easy, call) < 0;
+	return !handle->out_of_memory;
+}
+
 /* Counts what is left after decompression, which happens a piece at a time: a small reply that
  * expands to a huge one is cut short like any other. */
 static size_t receive(char *bytes, size_t size, size_t count, void *arg)
@@ -59,7 +84,9 @@ static size_t receive(char *bytes, size_t size, size_t count, void *arg)
 	struct http_call *call = handle->transfer->call;
 	size_t length = size * count;
 
-	if (length > call->max_reply_bytes - call->reply_len) {
+	if (!note_head(handle))
+		return CURL_WRITEFUNC_ERROR;
+	if (length > handle->transfer->most_body_bytes - call->reply_len) {
 		handle->is_too_long = true;
 		return CURL_WRITEFUNC_ERROR;
 	}
@@ -142,6 +169,7 @@ void curl_handle_destroy(struct curl_handle *handle)
 	if (!handle)
 		return;
 	curl_easy_cleanup(handle->easy);
+	free(handle->fields);
 	free(handle);
 }
 
@@ -184,6 +212,26 @@ static char no_type_text[] = "Content-Type:", no_expect_text[] = "Expect:";
 static struct curl_slist no_type = {.data = no_type_text};
 static struct curl_slist body_headers = {.data = no_expect_text, .next = &no_type};
 
+static bool has_body(const struct http_call *call, const char *method)
+{
+	static const char *const with_body[] = {"POST", "PUT", "PATCH", NULL};
+
+	return call->body_len > 0 || is_one_of(method, with_body);
+}
+
+static CURLcode set_headers(struct curl_handle *handle, const struct http_call *call,
+                            const char *method)
+{
+	struct curl_slist *list = has_body(call, method) ? &body_headers : NULL;
+
+	if (call->header_count > 0) {
+		list = handle->fields = curl_fields_of_call(call, list);
+		if (!list)
+			return CURLE_OUT_OF_MEMORY;
+	}
+	return list ? curl_easy_setopt(handle->easy, CURLOPT_HTTPHEADER, list) : CURLE_OK;
+}
+
 /*
  * Anything but a plain GET. When a kept connection turns out dead, libcurl
  * repeats the request on a new one, whatever its method; a request that must not
@@ -191,23 +239,19 @@ static struct curl_slist body_headers = {.data = no_expect_text, .next = &no_typ
  */
 static CURLcode set_method(CURL *easy, const struct http_call *call, const char *method)
 {
-	static const char *const idempotent[] = {"GET", "HEAD", "PUT", "DELETE", "OPTIONS", NULL};
-	static const char *const with_body[] = {"POST", "PUT", "PATCH", NULL};
 	CURLcode code = CURLE_OK;
 
 	if (strcmp(method, "HEAD") == 0)
 		return curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
-	if (call->body_len > 0 || is_one_of(method, with_body)) {
+	if (has_body(call, method)) {
 		code = curl_easy_setopt(easy, CURLOPT_POSTFIELDS, call->body ? call->body : "");
 		if (code == CURLE_OK)
 			code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
 			                        (curl_off_t)call->body_len);
-		if (code == CURLE_OK)
-			code = curl_easy_setopt(easy, CURLOPT_HTTPHEADER, &body_headers);
 	}
 	if (code == CURLE_OK)
 		code = curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
-	if (code == CURLE_OK && !is_one_of(method, idempotent)) /* RFC 9110, 9.2.2 */
+	if (code == CURLE_OK && !http_call_is_repeatable(call))
 		code = curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
 	return code;
 }
@@ -240,6 +284,7 @@ CURLcode curl_handle_prepare(struct curl_handle *handle, struct curl_transfer *t
 	handle->shortage = 0;
 	handle->out_of_memory = false;
 	handle->is_too_long = false;
+	handle->has_refused = false;
 	if (code == CURLE_OK)
 		code = curl_easy_setopt(handle->easy, CURLOPT_MAXFILESIZE_LARGE,
 		                        most_bytes(call, method));
@@ -255,6 +300,8 @@ CURLcode curl_handle_prepare(struct curl_handle *handle, struct curl_transfer *t
 		handle->needs_reset = true;
 		code = set_method(handle->easy, call, method);
 	}
+	if (code == CURLE_OK)
+		code = set_headers(handle, call, method);
 	return code;
 }
 
@@ -274,29 +321,54 @@ static enum http_failure failure_of(struct curl_handle *handle, CURLcode code)
 	return curl_failure(&ending);
 }
 
+static const char *reason_of(struct curl_handle *handle, CURLcode code)
+{
+	switch (handle->transfer->failure) {
+	case HTTP_OK:
+		return NULL;
+	case HTTP_FD_LIMIT:
+		return handle->shortage ? "no file descriptor left" : "out of memory";
+	case HTTP_TOO_LARGE:
+		return "the reply is longer than allowed";
+	case HTTP_TLS:
+		return curl_tls_reason(handle->easy, code);
+	case HTTP_CONNECT:
+		if (handle->has_refused)
+			return HTTP_ADDRESS_NOT_ALLOWED;
+		return curl_easy_strerror(code);
+	default:
+		return curl_easy_strerror(code);
+	}
+}
+
+void curl_handle_note_reply(struct curl_handle *handle, CURLcode code)
+{
+	curl_off_t first_byte_us = 0;
+
+	(void)curl_easy_getinfo(handle->easy, CURLINFO_STARTTRANSFER_TIME_T, &first_byte_us);
+	/* The end of a connection counts as a first byte. */
+	handle->transfer->call->replied = first_byte_us > 0 && code != CURLE_GOT_NOTHING;
+}
+
 void curl_handle_conclude(struct curl_handle *handle, CURLcode code)
 {
 	struct curl_transfer *transfer = handle->transfer;
 	struct http_call *call = transfer->call;
 	long status = 0;
 
-	if (code == CURLE_OK && !call->count_only && !make_room(handle, 1))
+	if (code == CURLE_OK &&
+	    (!note_head(handle) || (!call->count_only && !make_room(handle, 1))))
 		code = CURLE_OUT_OF_MEMORY;
 	transfer->failure = failure_of(handle, code);
-	transfer->reason = NULL;
-	if (transfer->failure == HTTP_FD_LIMIT)
-		transfer->reason = handle->shortage ? "no file descriptor left" : "out of memory";
-	else if (transfer->failure == HTTP_TOO_LARGE)
-		transfer->reason = "the reply is longer than allowed";
-	else if (transfer->failure == HTTP_TLS)
-		transfer->reason = curl_tls_reason(handle->easy, code);
-	else if (transfer->failure != HTTP_OK)
-		transfer->reason = curl_easy_strerror(code);
+	transfer->reason = reason_of(handle, code);
+	curl_handle_note_reply(handle, code);
 	if (transfer->failure != HTTP_OK)
 		return;
 
 	(void)curl_easy_getinfo(handle->easy, CURLINFO_RESPONSE_CODE, &status);
 	call->status = (int)status;
+	if (http_asks_for_patience(call->status))
+		curl_fields_note_retry_after(handle->easy, call);
 	if (call->reply)
 		call->reply[call->reply_len] = '\0';
 }
@@ -306,6 +378,11 @@ bool curl_handle_release(struct curl_handle *handle, CURLcode code)
 	long system_error = 0;
 
 	handle->transfer = NULL;
+	if (handle->fields) {
+		(void)curl_easy_setopt(handle->easy, CURLOPT_HTTPHEADER, NULL);
+		free(handle->fields);
+		handle->fields = NULL;
+	}
 	/* libcurl never clears an errno that it has once reported. */
 	(void)curl_easy_getinfo(handle->easy, CURLINFO_OS_ERRNO, &system_error);
 	if (code != CURLE_OK || system_error != 0)

@@ -35,6 +35,8 @@ struct curl_transfer {
 	bool is_overdue;                      /* set before its removal: it took too long */
 	struct curl_handle *handle;           /* on the carrier; NULL when none works for it */
 	size_t reply_capacity;                /* on the carrier; bytes allocated at call->reply */
+	bool has_head;                        /* on the carrier; of the reply, and it is noted */
+	size_t most_body_bytes;               /* likewise; valid with it */
 	enum http_failure failure;            /* valid once @done */
 	const char *reason;                   /* likewise */
 	atomic_bool done; /* released by the carrier, last of all; acquired by the task */
@@ -50,10 +52,13 @@ struct curl_handle {
 	int shortage;           /* errno: why there was no socket or no watch; 0 */
 	bool out_of_memory;     /* for the reply */
 	bool is_too_long;       /* the reply */
+	bool has_refused;       /* an address that the call may not connect to */
 	bool needs_reset;       /* before the next call: options were set that it may not want, or a
 	                           connection was closed meanwhile, see curl_group_remove() */
 	unsigned closed_before; /* the group's count of closed connections when it was added */
 	const struct curl_settings *settings;
+	struct curl_slist
+		*fields; /* owned: of the call, borrowed by CURLOPT_HTTPHEADER. NULL: none */
 
 	/* CURLOPT_RESOLVE borrows these. */
 	struct curl_slist resolve;
@@ -77,6 +82,9 @@ void curl_handle_destroy(struct curl_handle *handle);
 
 /** Set @handle up for @transfer. Not CURLE_OK: it cannot be; conclude with that. */
 CURLcode curl_handle_prepare(struct curl_handle *handle, struct curl_transfer *transfer);
+
+/** Note in the call whether something of a reply has come to a transfer that ends with @code. */
+void curl_handle_note_reply(struct curl_handle *handle, CURLcode code);
 
 /** Fill the transfer's outcome, but for @done. */
 void curl_handle_conclude(struct curl_handle *handle, CURLcode code);

@@ -104,7 +104,8 @@ static struct curl_handle *take_handle(struct curl_multi_service *service,
 	return handle;
 }
 
-static struct curl_group *add_group(struct curl_multi_service *service, bool is_multiplexed)
+static struct curl_group *add_group(struct curl_multi_service *service,
+                                    const struct curl_transfer *transfer)
 {
 	struct curl_group *group = calloc(1, sizeof(*group));
 
@@ -112,7 +113,8 @@ static struct curl_group *add_group(struct curl_multi_service *service, bool is_
 		return NULL;
 	group->ended = transfer_ended;
 	group->arg = service;
-	group->is_multiplexed = is_multiplexed;
+	group->is_multiplexed = curl_transfer_is_multiplexed(transfer);
+	group->addresses = transfer->call->addresses;
 	if (curl_group_init(group, service->carrier) < 0) {
 		free(group);
 		return NULL;
@@ -123,21 +125,33 @@ static struct curl_group *add_group(struct curl_multi_service *service, bool is_
 	return group;
 }
 
+/* Where the first group with room for @transfer hangs in its list; NULL at its end: there is none.
+ * Of groups that differ in the addresses there are few, mostly one kind alone. */
+static struct curl_group **find_room(struct curl_multi_service *service,
+                                     const struct curl_transfer *transfer)
+{
+	struct curl_group **at = &service->with_room[curl_transfer_is_multiplexed(transfer)];
+
+	while (*at && (*at)->addresses != transfer->call->addresses)
+		at = &(*at)->next_with_room;
+	return at;
+}
+
 /* A group leaves the list before its last place is taken: the transfer may end, and put it back,
  * while it is being added. */
 static CURLcode add_to_group(struct curl_multi_service *service, struct curl_handle *handle)
 {
-	bool is_multiplexed = curl_transfer_is_multiplexed(handle->transfer), is_last;
-	struct curl_group *group = service->with_room[is_multiplexed];
+	struct curl_group **at = find_room(service, handle->transfer), *group;
+	bool is_last;
 	CURLcode code;
 
-	if (!group)
-		group = add_group(service, is_multiplexed);
-	if (!group)
+	if (!*at && !add_group(service, handle->transfer))
 		return CURLE_OUT_OF_MEMORY;
+	at = find_room(service, handle->transfer);
+	group = *at;
 	is_last = group->transfers + 1 == group->most_transfers;
 	if (is_last)
-		service->with_room[is_multiplexed] = group->next_with_room;
+		*at = group->next_with_room;
 	code = curl_group_add(group, handle);
 	if (code != CURLE_OK && is_last)
 		offer_room(service, group);
@@ -280,6 +294,7 @@ void curl_multi_service_remove(struct carrier *carrier, void *transfer)
 	 * one, close it: the peer may have gone without a word, and would get all further calls. */
 	if (handle->transfer->is_overdue)
 		(void)curl_easy_setopt(handle->easy, CURLOPT_FORBID_REUSE, 1L);
+	curl_handle_note_reply(handle, CURLE_ABORTED_BY_CALLBACK);
 	handle->transfer->handle = NULL;
 	take_out_of_group(handle->group->arg, handle);
 	/* What was cut short is not used again. */

@@ -62,13 +62,14 @@ static enum http_failure attempt(struct http1_exchange *exchange, bool is_fresh)
 	exchange->lease = (struct http1_lease){
 		.left = exchange->left,
 		.gate = exchange->options->gate,
-		.to = &exchange->host,
+		.to = &exchange->to,
 		.is_fresh = is_fresh,
 	};
 	http1_sending_init(&exchange->sending, exchange->request);
 	exchange->reply = (struct http1_reply){
 		.is_to_head = exchange->request->is_head,
 		.max_body_bytes = call->max_reply_bytes,
+		.counts_fields = call->keep_headers,
 	};
 	failure = take_connection(exchange);
 	if (failure != HTTP_OK)
@@ -84,7 +85,7 @@ static enum http_failure attempt(struct http1_exchange *exchange, bool is_fresh)
 
 static enum http_failure make_call(struct http1_exchange *exchange)
 {
-	enum http_failure failure = attempt(exchange, !exchange->request->is_idempotent);
+	enum http_failure failure = attempt(exchange, !exchange->request->is_repeatable);
 
 	if (!exchange->is_stale)
 		return failure;
@@ -101,26 +102,29 @@ static enum http_failure http1_client_call(struct http_client *client, struct ht
 		.options = &self->options,
 		.left = &self->left,
 		.call = call,
+		.to.addresses = call->addresses,
 		.wait.deadline = deadline,
 		.request = &request,
 	};
 	enum http_failure failure;
 	int error;
 
-	if (url_host_find(call->url, &exchange.host) < 0)
+	if (url_host_find(call->url, &exchange.to.host) < 0)
 		return http_fail(call, HTTP_PROTOCOL, "not an http URL");
-	if (exchange.host.is_tls)
+	if (exchange.to.host.is_tls)
 		return http_fail(call, HTTP_TLS, "this client speaks no TLS");
+	call->attempts++;
 	exchange.wait.site = (struct wait_site){
 		.kind = WAIT_CALL,
-		.detail = (unsigned)exchange.host.name_len,
-		.object = exchange.host.name,
+		.detail = (unsigned)exchange.to.host.name_len,
+		.object = exchange.to.host.name,
 	};
-	error = http1_request_init(&request, call, &exchange.host);
+	error = http1_request_init(&request, call, &exchange.to.host);
 	if (error == -ENOMEM)
 		return http_fail(call, HTTP_FD_LIMIT, "no memory for the request");
 	if (error < 0)
-		return http_fail(call, HTTP_PROTOCOL, "the URL or method cannot be sent as it is");
+		return http_fail(call, HTTP_PROTOCOL,
+		                 "the URL, method or a header cannot be sent as it is");
 	failure = make_call(&exchange);
 	http1_request_finish(&request);
 	return failure;

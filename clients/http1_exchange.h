@@ -17,7 +17,7 @@ struct http1_exchange {
 	const struct http1_client_options *options; /* the client's */
 	struct http1_left *left;                    /* likewise */
 	struct http_call *call;
-	struct url_host host;
+	struct http1_destination to;
 	struct http1_wait wait;
 	struct http1_request *request;
 
@@ -28,7 +28,6 @@ struct http1_exchange {
 	struct http1_buffer *buffer; /* NULL while it waits, but with a part of a head */
 	size_t held;                 /* bytes in @buffer that are not read as the reply yet */
 	size_t capacity;             /* allocated at call->reply */
-	bool has_received;           /* anything */
 	bool is_stale;               /* the server has closed a kept connection */
 };
 

@@ -7,42 +7,49 @@
 #include <string.h>
 #include <strings.h>
 
-static uint32_t hash_of(const struct url_host *to)
+static uint32_t hash_of(const struct http1_destination *to)
 {
-	return url_host_hash(to->name, to->name_len, to->port);
+	return url_host_hash(to->host.name, to->host.name_len, to->host.port);
 }
 
-static struct http1_host *find(const struct http1_hosts *hosts, const struct url_host *to,
+static bool is_to(const struct http1_host *host, const struct http1_destination *to, uint32_t hash)
+{
+	return host->hash == hash && host->port == to->host.port &&
+	       host->name_len == to->host.name_len && host->addresses == to->addresses &&
+	       strncasecmp(host->name, to->host.name, to->host.name_len) == 0;
+}
+
+static struct http1_host *find(const struct http1_hosts *hosts, const struct http1_destination *to,
                                uint32_t hash)
 {
 	struct http1_host *host = hosts->buckets[hash % HTTP1_HOST_BUCKETS];
 
-	while (host &&
-	       (host->hash != hash || host->port != to->port || host->name_len != to->name_len ||
-	        strncasecmp(host->name, to->name, to->name_len) != 0))
+	while (host && !is_to(host, to, hash))
 		host = host->next;
 	return host;
 }
 
-struct http1_host *http1_hosts_find(const struct http1_hosts *hosts, const struct url_host *to)
+struct http1_host *http1_hosts_find(const struct http1_hosts *hosts,
+                                    const struct http1_destination *to)
 {
 	return find(hosts, to, hash_of(to));
 }
 
-int http1_hosts_add(struct http1_hosts *hosts, const struct url_host *to,
+int http1_hosts_add(struct http1_hosts *hosts, const struct http1_destination *to,
                     struct http1_connection *connection)
 {
 	uint32_t hash = hash_of(to);
 	struct http1_host *host = find(hosts, to, hash);
 
 	if (!host) {
-		host = calloc(1, sizeof(*host) + to->name_len);
+		host = calloc(1, sizeof(*host) + to->host.name_len);
 		if (!host)
 			return -ENOMEM;
+		host->addresses = to->addresses;
 		host->hash = hash;
-		host->port = to->port;
-		host->name_len = to->name_len;
-		memcpy(host->name, to->name, to->name_len);
+		host->port = to->host.port;
+		host->name_len = to->host.name_len;
+		memcpy(host->name, to->host.name, to->host.name_len);
 		host->next = hosts->buckets[hash % HTTP1_HOST_BUCKETS];
 		hosts->buckets[hash % HTTP1_HOST_BUCKETS] = host;
 	}

@@ -4,11 +4,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "clients/address_policy.h"
 #include "clients/http1_connection.h"
 #include "clients/url_host.h"
 
+/** Where a call goes to. Those that agree in it may share connections. */
+struct http1_destination {
+	struct url_host host;
+	const struct address_policy *addresses; /* the call's */
+};
+
 /*
- * Connections by the host and port they go to. Each host has a list of its idle
+ * Connections by where they go to. Each host has a list of its idle
  * ones: the last to become idle is the first to be used again, and the one that has
  * been idle for longest the first to be closed.
  *
@@ -18,6 +25,7 @@ struct http1_host {
 	struct http1_host *next; /* in its bucket */
 	struct http1_connection *newest, *oldest;
 	unsigned connections; /* that are this host's, in use or idle; it goes with the last */
+	const struct address_policy *addresses; /* of the destination */
 	uint32_t hash;
 	uint16_t port;
 	size_t name_len;
@@ -32,10 +40,11 @@ struct http1_hosts {
 };
 
 /** The host, or NULL if it has no connection here. */
-struct http1_host *http1_hosts_find(const struct http1_hosts *hosts, const struct url_host *to);
+struct http1_host *http1_hosts_find(const struct http1_hosts *hosts,
+                                    const struct http1_destination *to);
 
 /** Make @connection one of the host's, which may be new here. Returns 0 or -ENOMEM. */
-int http1_hosts_add(struct http1_hosts *hosts, const struct url_host *to,
+int http1_hosts_add(struct http1_hosts *hosts, const struct http1_destination *to,
                     struct http1_connection *connection);
 
 /** @connection, which is not idle, leaves: it is its host's no longer. */

@@ -17,7 +17,7 @@ void http1_left_finish(struct http1_left *left)
 }
 
 void http1_left_put(struct http1_left *left, struct http1_connection *connection,
-                    const struct url_host *to)
+                    const struct http1_destination *to)
 {
 	bool is_kept;
 
@@ -31,7 +31,8 @@ void http1_left_put(struct http1_left *left, struct http1_connection *connection
 		http1_connection_destroy(connection);
 }
 
-static struct http1_connection *take_any(struct http1_left *left, const struct url_host *to)
+static struct http1_connection *take_any(struct http1_left *left,
+                                         const struct http1_destination *to)
 {
 	struct http1_connection *connection = NULL;
 	struct http1_host *host;
@@ -46,7 +47,8 @@ static struct http1_connection *take_any(struct http1_left *left, const struct u
 	return connection;
 }
 
-struct http1_connection *http1_left_take(struct http1_left *left, const struct url_host *to)
+struct http1_connection *http1_left_take(struct http1_left *left,
+                                         const struct http1_destination *to)
 {
 	for (int tried = 0; tried < MOST_TRIED; tried++) {
 		struct http1_connection *connection = take_any(left, to);

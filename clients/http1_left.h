@@ -26,13 +26,14 @@ void http1_left_init(struct http1_left *left);
 /** Closes them. */
 void http1_left_finish(struct http1_left *left);
 
-/** Take @connection, which is detached and no table's; closed if there are too many. @to is the
- * host. Any thread. */
+/** Take @connection, which is detached and no table's; closed if there are too many. @to is where
+ * it goes to. Any thread. */
 void http1_left_put(struct http1_left *left, struct http1_connection *connection,
-                    const struct url_host *to);
+                    const struct http1_destination *to);
 
 /** A live connection to @to, the caller's from now on; NULL: there is none. Any thread. */
-struct http1_connection *http1_left_take(struct http1_left *left, const struct url_host *to);
+struct http1_connection *http1_left_take(struct http1_left *left,
+                                         const struct http1_destination *to);
 
 /** Close at most @most that have been idle since @idle_since_ns or longer. Returns how many it
  * closed. Any thread. */

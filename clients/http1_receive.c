@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clients/http1_fields.h"
 #include "clients/http_fail.h"
+#include "clients/http_reply_headers.h"
 
 /* Room for the body so far and a NUL: exact if its length is known. */
 static bool reserve(struct http1_exchange *exchange, size_t bytes)
@@ -44,6 +46,20 @@ static bool keep(struct http1_exchange *exchange, const struct http1_piece *piec
 	return true;
 }
 
+/* The head of the reply has just been read: its fields are in the buffer. */
+static enum http_failure note_head(struct http1_exchange *exchange)
+{
+	const struct http1_reply *reply = &exchange->reply;
+	const struct phr_header *fields = exchange->buffer->headers;
+	struct http_call *call = exchange->call;
+
+	if (http_asks_for_patience(reply->status))
+		http1_fields_note_retry_after(fields, reply->field_count, call);
+	if (call->keep_headers && http1_fields_keep(fields, reply->field_count, call) < 0)
+		return http_fail(call, HTTP_FD_LIMIT, "no memory for the reply's headers");
+	return HTTP_OK;
+}
+
 void http1_exchange_release_buffer(struct http1_exchange *exchange)
 {
 	http1_set_give_buffer(exchange->lease.set, exchange->buffer);
@@ -55,9 +71,11 @@ static enum http_failure take(struct http1_exchange *exchange, size_t got,
                               enum http1_verdict *verdict)
 {
 	struct http1_buffer *buffer = exchange->buffer;
+	bool had_no_head = exchange->reply.part == HTTP1_PART_HEAD;
+	enum http_failure failure = HTTP_OK;
 	struct http1_piece piece;
 
-	exchange->has_received = true;
+	exchange->call->replied = true;
 	exchange->held += got;
 	*verdict = http1_reply_read(&exchange->reply, buffer->bytes, exchange->held,
 	                            buffer->headers, &piece);
@@ -65,6 +83,10 @@ static enum http_failure take(struct http1_exchange *exchange, size_t got,
 		return http_fail(exchange->call, HTTP_PROTOCOL, exchange->reply.fault);
 	if (*verdict == HTTP1_TOO_LARGE)
 		return http_fail(exchange->call, HTTP_TOO_LARGE, "the reply is too large");
+	if (had_no_head && exchange->reply.part != HTTP1_PART_HEAD)
+		failure = note_head(exchange);
+	if (failure != HTTP_OK)
+		return failure;
 	if (!keep(exchange, &piece))
 		return http_fail(exchange->call, HTTP_FD_LIMIT, "no memory for the reply");
 	exchange->held -= piece.used;
@@ -81,7 +103,7 @@ static enum http_failure take_end(struct http1_exchange *exchange, ssize_t end,
 		*verdict = HTTP1_WHOLE;
 		return HTTP_OK;
 	}
-	exchange->is_stale = exchange->lease.is_reused && !exchange->has_received;
+	exchange->is_stale = exchange->lease.is_reused && !exchange->call->replied;
 	return http_fail(exchange->call, HTTP_RESET,
 	                 end == 0 ? "the connection was closed before the reply was whole"
 	                          : "the connection was reset");

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "clients/http1_fields.h"
 #include "executors/decimal.h"
 
 /* A value without the white space around it. */
@@ -194,6 +195,21 @@ static enum http1_verdict begin_body(struct http1_reply *reply, const struct fra
 	return HTTP1_MORE;
 }
 
+/* False: the head alone is more than may come. */
+static bool count_fields(struct http1_reply *reply, const struct phr_header *headers, size_t count)
+{
+	size_t bytes;
+
+	reply->field_count = count;
+	if (!reply->counts_fields)
+		return true;
+	bytes = http1_fields_bytes(headers, count);
+	if (bytes > reply->max_body_bytes)
+		return false;
+	reply->max_body_bytes -= bytes;
+	return true;
+}
+
 static enum http1_verdict pass_over_interim(struct http1_reply *reply)
 {
 	if (reply->status == 101)
@@ -231,7 +247,9 @@ static enum http1_verdict read_head(struct http1_reply *reply, const char *bytes
 	if (fault)
 		return malformed(reply, fault);
 	*used += head_bytes;
-	return reply->status < 200 ? pass_over_interim(reply) : begin_body(reply, &framing);
+	if (reply->status < 200)
+		return pass_over_interim(reply);
+	return count_fields(reply, headers, count) ? begin_body(reply, &framing) : HTTP1_TOO_LARGE;
 }
 
 static enum http1_verdict read_chunks(struct http1_reply *reply, struct http1_piece *piece,

@@ -34,11 +34,15 @@ enum http1_part {
 struct http1_reply {
 	bool is_to_head;       /* to a HEAD request: it has no body, whatever it says */
 	size_t max_body_bytes; /* a longer one is HTTP1_TOO_LARGE; below SIZE_MAX */
+	bool counts_fields;    /* those of the head count against it, as http1_fields_bytes() says;
+	                          it is what is left once the head has been read */
 
 	/* Valid once the part is not HTTP1_PART_HEAD any more. */
 	int status;      /* 200 … 999 */
 	bool keep_alive; /* the connection is for another request, once this reply is whole */
 	size_t length;   /* of the body, if HTTP1_PART_COUNTED */
+
+	size_t field_count; /* of the head: in the @headers of the call that has read it */
 
 	enum http1_part part;
 	size_t body_bytes; /* so far */

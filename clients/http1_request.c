@@ -7,11 +7,12 @@
 
 /* What stands between the parts of a call; FIXED_BYTES is more than all of it. */
 #define AFTER_TARGET " HTTP/1.1\r\nHost: "
-#define AFTER_HOST "\r\nUser-Agent: fanoutd/" FANOUTD_VERSION "\r\nAccept: */*\r\n"
+#define USER_AGENT "User-Agent: fanoutd/" FANOUTD_VERSION "\r\n"
+#define ACCEPT "Accept: */*\r\n"
 #define BEFORE_LENGTH "Content-Length: "
 enum {
-	FIXED_BYTES = sizeof(AFTER_TARGET) + sizeof(AFTER_HOST) + sizeof(BEFORE_LENGTH) +
-	              sizeof("[]:65535 /\r\n\r\n") + 20
+	FIXED_BYTES = sizeof(AFTER_TARGET) + sizeof(USER_AGENT ACCEPT) + sizeof(BEFORE_LENGTH) +
+	              sizeof("[]:65535 /\r\n\r\n\r\n") + 20
 };
 
 static char *put(char *at, const char *text, size_t length)
@@ -32,14 +33,9 @@ static char *put_number(char *at, uint64_t number)
 	return put(at, first, (size_t)(digits + sizeof(digits) - first));
 }
 
-/* What follows the host and port of @url: the path and query, "" or "?…" included. NULL: a user
- * stands before them. */
-static const char *find_target(const char *url, const struct url_host *host)
+/* What follows the host and port: the path and query, "" or "?…" included. */
+static const char *find_target(const struct url_host *host)
 {
-	const char *authority = url + strlen("http://");
-
-	if (host->name != authority + (*authority == '['))
-		return NULL;
 	return host->name + host->name_len + strcspn(host->name + host->name_len, "/?#");
 }
 
@@ -56,13 +52,18 @@ static bool measure_target(const char *target, size_t *length)
 	return true;
 }
 
-/* As RFC 9110, 5.6.2 has it. */
-static bool is_token(const char *text)
+/* Of the headers as lines. False: one of them would end its line, or is none. */
+static bool measure_headers(const struct http_call *call, size_t *bytes)
 {
-	static const char allowed[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
-				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	*bytes = 0;
+	for (size_t i = 0; i < call->header_count; i++) {
+		const struct http_header *header = &call->headers[i];
 
-	return *text && text[strspn(text, allowed)] == '\0';
+		if (!http_header_is_valid(header))
+			return false;
+		*bytes += strlen(header->name) + strlen(header->value) + strlen(": \r\n");
+	}
+	return true;
 }
 
 /* The name as in the URL, but for the zone of a link-local address, which is of this machine
@@ -83,17 +84,43 @@ static char *put_host(char *at, const struct url_host *host)
 	return put_number(at, host->port);
 }
 
-static char *put_head(char *at, const char *method, const char *target, size_t target_bytes,
-                      const struct url_host *host)
+static char *put_headers(char *at, const struct http_call *call)
+{
+	for (size_t i = 0; i < call->header_count; i++) {
+		const struct http_header *header = &call->headers[i];
+
+		at = put(at, header->name, strlen(header->name));
+		at = PUT_LITERAL(at, ": ");
+		at = put(at, header->value, strlen(header->value));
+		at = PUT_LITERAL(at, "\r\n");
+	}
+	return at;
+}
+
+static bool brings(const struct http_call *call, const char *name)
+{
+	return http_header_find(call->headers, call->header_count, name);
+}
+
+/* The call's own fields, and ours unless it brings them. */
+static char *put_fields(char *at, const struct http_call *call)
+{
+	if (call->header_count == 0)
+		return PUT_LITERAL(at, USER_AGENT ACCEPT);
+	at = put_headers(at, call);
+	if (!brings(call, "User-Agent"))
+		at = PUT_LITERAL(at, USER_AGENT);
+	return brings(call, "Accept") ? at : PUT_LITERAL(at, ACCEPT);
+}
+
+static char *put_request_line(char *at, const char *method, const char *target, size_t target_bytes)
 {
 	at = put(at, method, strlen(method));
 	*at++ = ' ';
 	if (target_bytes == 0 || *target != '/')
 		*at++ = '/';
 	at = put(at, target, target_bytes);
-	at = PUT_LITERAL(at, AFTER_TARGET);
-	at = put_host(at, host);
-	return PUT_LITERAL(at, AFTER_HOST);
+	return PUT_LITERAL(at, AFTER_TARGET);
 }
 
 static bool is_one_of(const char *method, const char *const *methods)
@@ -101,15 +128,6 @@ static bool is_one_of(const char *method, const char *const *methods)
 	while (*methods && strcmp(method, *methods) != 0)
 		methods++;
 	return *methods;
-}
-
-static void classify(struct http1_request *request, const char *method)
-{
-	static const char *const idempotent[] = {"PUT", "DELETE", "OPTIONS", "TRACE", NULL};
-
-	request->is_head = strcmp(method, "HEAD") == 0;
-	request->is_idempotent =
-		strcmp(method, "GET") == 0 || request->is_head || is_one_of(method, idempotent);
 }
 
 /* A method that has a body says so even if there is none: RFC 9110, 8.6. */
@@ -124,16 +142,16 @@ int http1_request_init(struct http1_request *request, const struct http_call *ca
                        const struct url_host *host)
 {
 	static const char get[] = "GET";
-	const char *method = call->method ? call->method : get, *target;
-	size_t target_bytes, most;
+	const char *method = call->method ? call->method : get, *target = find_target(host);
+	size_t target_bytes, header_bytes, most;
 	char *head = request->small, *at;
 
 	request->head = request->small;
-	target = find_target(call->url, host);
-	if (!target || !measure_target(target, &target_bytes) ||
-	    (method != get && !is_token(method)))
+	if (host->has_user || !measure_target(target, &target_bytes) ||
+	    !measure_headers(call, &header_bytes) ||
+	    (method != get && !http_header_name_is_valid(method, strlen(method))))
 		return -EINVAL;
-	most = strlen(method) + target_bytes + host->name_len + FIXED_BYTES;
+	most = strlen(method) + target_bytes + host->name_len + header_bytes + FIXED_BYTES;
 	if (most > sizeof(request->small)) {
 		head = malloc(most);
 		if (!head)
@@ -142,9 +160,13 @@ int http1_request_init(struct http1_request *request, const struct http_call *ca
 	request->head = head;
 	request->body = call->body;
 	request->body_bytes = call->body_len;
-	classify(request, method);
+	request->is_head = strcmp(method, "HEAD") == 0;
+	request->is_repeatable = http_call_is_repeatable(call);
 
-	at = put_head(head, method, target, target_bytes, host);
+	at = put_request_line(head, method, target, target_bytes);
+	at = put_host(at, host);
+	at = PUT_LITERAL(at, "\r\n");
+	at = put_fields(at, call);
 	if (says_length(request, method)) {
 		at = PUT_LITERAL(at, BEFORE_LENGTH);
 		at = put_number(at, call->body_len);

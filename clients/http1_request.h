@@ -16,15 +16,15 @@ struct http1_request {
 	const void *body; /* borrowed from the call */
 	size_t body_bytes;
 	bool is_head;       /* its method is HEAD */
-	bool is_idempotent; /* sent twice, it does what it does sent once: RFC 9110, 9.2.2 */
+	bool is_repeatable; /* see http_call_is_repeatable() */
 	char small[HTTP1_REQUEST_SMALL_BYTES];
 };
 
 /**
  * Write the request for @call to @host, which is that of its URL. @request stays where it is.
  *
- * Returns 0; -ENOMEM; -EINVAL: the URL has a user or a password, or it or the method has a byte
- * that would need encoding. Any thread.
+ * Returns 0; -ENOMEM; -EINVAL: the URL has a user or a password, it or the method has a byte that
+ * would need encoding, or a header is not valid. Any thread.
  */
 int http1_request_init(struct http1_request *request, const struct http_call *call,
                        const struct url_host *host);

@@ -7,6 +7,9 @@
 /* How long an address has to answer, whatever others there are. */
 #define LEAST_SHARE_NS INT64_C(250000000)
 
+/* Why an address is not connected to: an errno that no system call gives here. */
+#define NOT_ALLOWED (-EKEYREJECTED)
+
 enum http_failure http1_exchange_fail(struct http1_exchange *exchange, int error)
 {
 	struct http_call *call = exchange->call;
@@ -20,6 +23,8 @@ enum http_failure http1_exchange_fail(struct http1_exchange *exchange, int error
 		                         : "connecting took too long");
 	if (http_is_shortage(-error))
 		return http_fail(call, HTTP_FD_LIMIT, "no descriptor or memory for a connection");
+	if (error == NOT_ALLOWED)
+		return http_fail(call, HTTP_CONNECT, HTTP_ADDRESS_NOT_ALLOWED);
 	return http_fail(call, HTTP_CONNECT,
 	                 error == -ECONNREFUSED ? "the connection was refused"
 	                                        : "there is no way to connect");
@@ -44,8 +49,12 @@ static int try_address(struct http1_exchange *exchange, const struct http1_addre
                        struct deadline until)
 {
 	struct http1_connection *connection = exchange->lease.connection;
-	int error = open_connection(exchange, address, until);
+	const struct address_policy *addresses = exchange->to.addresses;
+	int error;
 
+	if (addresses && !addresses->allows(addresses, (const struct sockaddr *)&address->storage))
+		return NOT_ALLOWED;
+	error = open_connection(exchange, address, until);
 	if (error < 0)
 		return error;
 	error = http1_connection_send(connection, &exchange->sending, &exchange->wait);
@@ -77,7 +86,7 @@ static struct deadline share_of(struct deadline until, unsigned addresses)
 
 static enum http_failure connect_to_literal(struct http1_exchange *exchange)
 {
-	const struct url_host *host = &exchange->host;
+	const struct url_host *host = &exchange->to.host;
 	struct http1_address address;
 	int error = -EADDRNOTAVAIL;
 
@@ -90,7 +99,7 @@ static enum http_failure connect_to_literal(struct http1_exchange *exchange)
 static enum http_failure connect_by_name(struct http1_exchange *exchange)
 {
 	const struct http1_client_options *options = exchange->options;
-	const struct url_host *host = &exchange->host;
+	const struct url_host *host = &exchange->to.host;
 	struct http1_address address;
 	struct resolver_answer answer;
 	const char *left = answer.addresses;
@@ -119,8 +128,8 @@ enum http_failure http1_exchange_send(struct http1_exchange *exchange)
 	int error = 0;
 
 	if (!exchange->lease.is_reused)
-		return exchange->host.is_address ? connect_to_literal(exchange)
-		                                 : connect_by_name(exchange);
+		return exchange->to.host.is_address ? connect_to_literal(exchange)
+		                                    : connect_by_name(exchange);
 	if (connection->state == HTTP1_DETACHED)
 		error = http1_connection_attach(connection);
 	if (error == 0)

@@ -43,40 +43,48 @@ static void discard(struct http1_set *set, struct http1_connection *connection)
  * connection. */
 struct detached {
 	struct connection_offer offer; /* first */
-	struct url_host to;
+	struct http1_destination to;
 	char name[URL_HOST_NAME_MAX];
 };
 
-static bool is_to(const struct url_host *to, const char *name, size_t name_len, uint16_t port)
+static struct http1_destination destination_of(const struct http1_connection *connection)
 {
-	return to && to->port == port && to->name_len == name_len &&
-	       memcmp(to->name, name, name_len) == 0;
+	const struct http1_host *host = connection->host;
+
+	return (struct http1_destination){
+		.host = {.name = host->name, .name_len = host->name_len, .port = host->port},
+		.addresses = host->addresses,
+	};
 }
 
-/* @wanted is a struct url_host; NULL: a connection that nobody has used. */
+/* @wanted NULL: a connection that nobody has used. */
+static bool are_one(const struct http1_destination *wanted, const struct http1_destination *to)
+{
+	return wanted && wanted->host.port == to->host.port &&
+	       wanted->host.name_len == to->host.name_len && wanted->addresses == to->addresses &&
+	       memcmp(wanted->host.name, to->host.name, to->host.name_len) == 0;
+}
+
+/* @wanted is a struct http1_destination. */
 static bool fits(const struct connection_offer *offer, const void *wanted)
 {
-	const struct http1_host *host = ((const struct http1_connection *)offer->connection)->host;
+	struct http1_destination to = destination_of(offer->connection);
 
-	return is_to(wanted, host->name, host->name_len, host->port);
+	return are_one(wanted, &to);
 }
 
 static bool detached_fits(const struct connection_offer *offer, const void *wanted)
 {
-	const struct url_host *to = &((const struct detached *)offer)->to;
-
-	return is_to(wanted, to->name, to->name_len, to->port);
+	return are_one(wanted, &((const struct detached *)offer)->to);
 }
 
 static void detach(struct http1_set *set, struct http1_connection *connection,
                    struct detached *detached)
 {
-	const struct http1_host *host = connection->host;
-
 	detached->offer = (struct connection_offer){connection, detached_fits};
-	detached->to = (struct url_host){
-		.name = detached->name, .name_len = host->name_len, .port = host->port};
-	memcpy(detached->name, host->name, host->name_len);
+	detached->to = destination_of(connection);
+	memcpy(detached->name, detached->to.host.name, detached->to.host.name_len);
+	detached->to.host.name = detached->name;
 	http1_hosts_remove(&set->hosts, connection);
 	http1_connection_detach(connection);
 }
@@ -203,7 +211,7 @@ static struct http1_set *find_or_add(struct carrier *carrier, const struct http1
 	return set;
 }
 
-static struct http1_connection *take_idle(struct http1_set *set, const struct url_host *to)
+static struct http1_connection *take_idle(struct http1_set *set, const struct http1_destination *to)
 {
 	for (int tried = 0; tried < MOST_TRIED; tried++) {
 		struct http1_host *host = http1_hosts_find(&set->hosts, to);

@@ -25,10 +25,10 @@ struct http1_buffer {
 
 /** A call's hold on a connection. On its task's stack. */
 struct http1_lease {
-	struct http1_left *left;      /* the client's */
-	struct connection_gate *gate; /* likewise; NULL: any number of connections */
-	const struct url_host *to;    /* borrowed until the end */
-	bool is_fresh;                /* only a connection that nobody has used will do */
+	struct http1_left *left;            /* the client's */
+	struct connection_gate *gate;       /* likewise; NULL: any number of connections */
+	const struct http1_destination *to; /* borrowed until the end */
+	bool is_fresh;                      /* only a connection that nobody has used will do */
 
 	/* Of a wait at @place, before http1_set_take() is called once more. */
 	struct http1_connection *given;

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "clients/http_fail.h"
 #include "executors/task.h"
@@ -43,19 +44,28 @@ enum http_failure http_call_pass_on(struct http_client *client, struct http_call
 	return client->ops->call(client, call, deadline);
 }
 
+static void clear_outcome(struct http_call *call)
+{
+	call->failure = HTTP_OK;
+	call->reason = NULL;
+	call->status = 0;
+	call->reply_len = 0;
+	call->replied = false;
+	call->has_retry_after = false;
+	call->retry_after_s = 0;
+}
+
 enum http_failure http_call(struct http_client *client, struct http_call *call,
                             struct deadline deadline)
 {
 	assert(client && client->ops);
 	assert(call->url && call->max_reply_bytes > 0);
 	assert(call->body || call->body_len == 0);
-	assert(!call->reply);
+	assert(call->headers || call->header_count == 0);
+	assert(!call->reply && !call->reply_headers);
 
-	call->failure = HTTP_OK;
-	call->reason = NULL;
-	call->status = 0;
-	call->reply_len = 0;
-
+	clear_outcome(call);
+	call->attempts = 0;
 	call->until = deadline;
 	call->failure = http_call_pass_on(client, call);
 	call->elapsed_ns = deadline_now_ns() - call->started_ns;
@@ -67,10 +77,32 @@ enum http_failure http_call(struct http_client *client, struct http_call *call,
 	return call->failure;
 }
 
+void http_call_forget(struct http_call *call)
+{
+	http_call_finish(call);
+	clear_outcome(call);
+}
+
+bool http_call_is_repeatable(const struct http_call *call)
+{
+	static const char *const idempotent[] = {"GET",    "HEAD",    "PUT",
+	                                         "DELETE", "OPTIONS", "TRACE"};
+
+	if (!call->method || call->repeatable)
+		return true;
+	for (size_t i = 0; i < sizeof(idempotent) / sizeof(idempotent[0]); i++)
+		if (strcmp(call->method, idempotent[i]) == 0)
+			return true;
+	return false;
+}
+
 void http_call_finish(struct http_call *call)
 {
 	free(call->reply);
 	call->reply = NULL;
+	free(call->reply_headers);
+	call->reply_headers = NULL;
+	call->reply_header_count = 0;
 }
 
 void http_client_tick(struct http_client *client)

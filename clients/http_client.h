@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "clients/address_policy.h"
+#include "clients/http_header.h"
 #include "executors/deadline.h"
 
 /*
@@ -39,7 +41,17 @@ struct http_call {
 	const char *url;
 	const void *body;
 	size_t body_len;
-	size_t max_reply_bytes;  /* a longer reply fails with HTTP_TOO_LARGE; never 0 */
+	/* Sent after Host, in this order. Valid, and none that http_header_is_reserved();
+	 * User-Agent and Accept take the place of the client's own. */
+	const struct http_header *headers;
+	size_t header_count;
+	const struct address_policy *addresses; /* what may be connected to, else HTTP_CONNECT. Two
+	                                           are one only if they are the same object, which
+	                                           outlives the client. NULL: any address */
+	bool repeatable;         /* may be sent twice although its method is not idempotent */
+	bool keep_headers;       /* leave the reply's in reply_headers */
+	size_t max_reply_bytes;  /* a longer reply fails with HTTP_TOO_LARGE; never 0. Headers that
+	                            are kept count, with a NUL after each name and value */
 	bool count_only;         /* count reply_len and leave reply NULL */
 	bool accepts_compressed; /* a client that can may ask for gzip or deflate; what arrives
 	                            here, and what max_reply_bytes counts, is decompressed */
@@ -52,6 +64,19 @@ struct http_call {
 	int status;         /* HTTP status of the reply */
 	char *reply;        /* NUL-terminated; freed by http_call_finish(). NULL if failed */
 	size_t reply_len;   /* bytes, NUL excluded */
+	/* With keep_headers, as they came, but for white space around values. One block, freed by
+	 * http_call_finish(). NULL if failed. */
+	struct http_header *reply_headers;
+	size_t reply_header_count;
+	bool replied; /* something of a reply came, also if the call has failed */
+	/* How long to wait before trying again, as a reply 429 or 503 asks (RFC 9110, 10.2.3); 0: a
+	 * moment that has passed. */
+	bool has_retry_after;
+	unsigned retry_after_s;
+	/* How often it was tried: whatever a client does to look up, connect and send is one, also
+	 * if a kept connection proves to be closed and it sends again. 0: it has not got that far.
+	 */
+	unsigned attempts;
 	int64_t elapsed_ns; /* from start to the last byte, or to the failure */
 
 	/* For clients/ alone. */
@@ -88,6 +113,13 @@ enum http_failure http_call(struct http_client *client, struct http_call *call,
 /** For a client that passes calls on to another one: start @call there now, whatever time has
  * passed since http_call(). Returns what the other's ops->call() does. */
 enum http_failure http_call_pass_on(struct http_client *client, struct http_call *call);
+
+/** For one that passes a call on a second time: forget the first outcome, but for attempts. */
+void http_call_forget(struct http_call *call);
+
+/** Whether @call may be sent twice: its method is idempotent (RFC 9110, 9.2.2), or it says so
+ * itself. Any thread. */
+bool http_call_is_repeatable(const struct http_call *call);
 
 /** About once a second, whether there are calls or not: give up what is idle for too long and no
  * carrier looks after. Any thread; never waits. */

@@ -17,6 +17,9 @@ static inline enum http_failure http_fail(struct http_call *call, enum http_fail
 	return failure;
 }
 
+/** The reason of a call whose address policy refuses what its host resolves to. */
+#define HTTP_ADDRESS_NOT_ALLOWED "address is not allowed"
+
 /** A wait of the calling task has ended with @error: -ETIMEDOUT or -ECANCELED. Task only. */
 enum http_failure http_fail_wait(struct http_call *call, int error);
 

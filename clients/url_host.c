@@ -22,6 +22,7 @@ static const char *find_authority(const char *url, struct url_host *out, size_t 
 
 	end = authority + strcspn(authority, "/?#");
 	at = memrchr(authority, '@', (size_t)(end - authority));
+	out->has_user = at;
 	if (at)
 		authority = at + 1;
 	*length = (size_t)(end - authority);

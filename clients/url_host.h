@@ -12,6 +12,7 @@ struct url_host {
 	uint16_t port;    /* the scheme's when the URL names none */
 	bool is_address;  /* an IPv4 or IPv6 address: nothing to look up */
 	bool is_tls;      /* https */
+	bool has_user;    /* a user, or a password, stands before the name */
 };
 
 enum { URL_HOST_NAME_MAX = 253 }; /* RFC 1035, 2.3.4, as text */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clients/http_reply_headers.h"
 #include "executors/task.h"
 
 struct scripted_client {
@@ -50,10 +51,30 @@ static enum http_failure wait_for_reply(int64_t delay_ns, struct deadline deadli
 	return deadline.ns < reply_at.ns ? HTTP_TIMEOUT : HTTP_OK;
 }
 
+static void fill_headers(struct http_call *call, const struct scripted_reply *reply)
+{
+	struct http_reply_headers headers;
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < reply->header_count; i++)
+		bytes += strlen(reply->headers[i].name) + strlen(reply->headers[i].value) + 2;
+	assert(http_reply_headers_init(&headers, reply->header_count, bytes) == 0);
+	for (size_t i = 0; i < reply->header_count; i++)
+		http_reply_headers_add(&headers, reply->headers[i].name,
+		                       strlen(reply->headers[i].name), reply->headers[i].value,
+		                       strlen(reply->headers[i].value));
+	http_reply_headers_move(&headers, call);
+}
+
 static enum http_failure fill_reply(struct http_call *call, const struct scripted_reply *reply)
 {
+	call->replied = true;
+	call->has_retry_after = reply->has_retry_after;
+	call->retry_after_s = reply->retry_after_s;
 	if (reply->bytes > call->max_reply_bytes)
 		return HTTP_TOO_LARGE;
+	if (call->keep_headers)
+		fill_headers(call, reply);
 	call->status = reply->status ? reply->status : 200;
 	call->reply_len = reply->bytes;
 	if (call->count_only)
@@ -79,9 +100,12 @@ static enum http_failure scripted_call(struct http_client *client, struct http_c
 	if (options->adjust)
 		options->adjust(options->arg, call, index, &reply);
 
+	call->attempts++;
 	failure = wait_for_reply(reply.delay_ns, deadline);
-	if (failure == HTTP_OK)
+	if (failure == HTTP_OK) {
 		failure = reply.failure;
+		call->replied = reply.replied;
+	}
 	if (failure == HTTP_OK)
 		failure = fill_reply(call, &reply);
 	if (failure != HTTP_OK)

@@ -1,6 +1,7 @@
 #ifndef TESTS_FAKES_SCRIPTED_CLIENT_H
 #define TESTS_FAKES_SCRIPTED_CLIENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "clients/http_client.h"
@@ -24,6 +25,12 @@ struct scripted_reply {
 	int status;                /* 0 means 200 */
 	size_t bytes;              /* of body, all 'x'; over max_reply_bytes is HTTP_TOO_LARGE */
 	int64_t delay_ns;          /* before any of it; INT64_MAX is for ever */
+	/* With a call that keeps headers: borrowed for the client's life. */
+	const struct http_header *headers;
+	size_t header_count;
+	bool replied; /* a failure comes after the first byte; a whole reply always does */
+	bool has_retry_after;
+	unsigned retry_after_s;
 };
 
 struct scripted_options {

@@ -7,17 +7,17 @@
 #include "clients/http1_hosts.h"
 #include "tests/with_cmocka.h"
 
-static struct url_host host_of(const char *url)
+static struct http1_destination destination_of(const char *url)
 {
-	struct url_host host;
+	struct http1_destination to = {0};
 
-	assert_int_equal(url_host_find(url, &host), 0);
-	return host;
+	assert_int_equal(url_host_find(url, &to.host), 0);
+	return to;
 }
 
 static void the_last_to_become_idle_is_used_first_and_the_first_closed_first(void **state)
 {
-	struct url_host to = host_of("http://h/");
+	struct http1_destination to = destination_of("http://h/");
 	struct http1_connection connections[3] = {0};
 	struct http1_hosts hosts = {0};
 	struct http1_host *host;
@@ -52,18 +52,18 @@ static void hosts_are_told_apart_by_name_and_port(void **state)
 	static struct http1_connection connections[NAMES];
 	static char urls[NAMES][40];
 	struct http1_hosts hosts = {0};
-	struct url_host to;
+	struct http1_destination to;
 
 	(void)state;
 	for (int i = 0; i < NAMES; i++) {
 		assert_true(snprintf(urls[i], sizeof(urls[i]), "http://h%d:%d/", i / 2,
 		                     80 + i % 2) > 0);
-		to = host_of(urls[i]);
+		to = destination_of(urls[i]);
 		assert_int_equal(http1_hosts_add(&hosts, &to, &connections[i]), 0);
 		http1_hosts_set_idle(&hosts, &connections[i], i);
 	}
 	for (int i = NAMES - 1; i >= 0; i--) {
-		to = host_of(urls[i]);
+		to = destination_of(urls[i]);
 		assert_ptr_equal(http1_hosts_take(&hosts, http1_hosts_find(&hosts, &to)),
 		                 &connections[i]);
 		http1_hosts_remove(&hosts, &connections[i]);

@@ -80,13 +80,13 @@ static void knows_what_may_be_repeated(void **state)
 		assert_int_equal(
 			init(&request, &(struct http_call){.url = "http://h", .method = yes[i]}),
 			0);
-		assert_true(request.is_idempotent);
+		assert_true(request.is_repeatable);
 		assert_int_equal(request.is_head, i == 1);
 	}
 	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++) {
 		assert_int_equal(
 			init(&request, &(struct http_call){.url = "http://h", .method = no[i]}), 0);
-		assert_false(request.is_idempotent);
+		assert_false(request.is_repeatable);
 	}
 }
 

@@ -1,0 +1,25 @@
+#ifndef CLIENTS_CURL_FIELDS_H
+#define CLIENTS_CURL_FIELDS_H
+
+#include <curl/curl.h>
+
+#include "clients/http_client.h"
+
+/* The headers of a call as libcurl has them. On the carrier. */
+
+/**
+ * Those that @call brings, for CURLOPT_HTTPHEADER, with @tail, which may be NULL, after them. One
+ * block, for free(); the call's texts are copied, @tail is borrowed. NULL: no memory.
+ */
+struct curl_slist *curl_fields_of_call(const struct http_call *call, struct curl_slist *tail);
+
+/** What those of the reply to @easy count as a part of it: see max_reply_bytes. */
+size_t curl_fields_bytes(CURL *easy);
+
+/** Copy them to @call as its reply's headers. Returns 0 or -ENOMEM. */
+int curl_fields_keep(CURL *easy, struct http_call *call);
+
+/** Note in @call when to try again, if they say so. */
+void curl_fields_note_retry_after(CURL *easy, struct http_call *call);
+
+#endif
