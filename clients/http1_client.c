@@ -22,6 +22,7 @@ struct http1_client {
 	struct http_client client; /* first */
 	struct http1_client_options options;
 	struct http1_left left;
+	struct http1_peers peers;
 };
 
 static bool can_be_kept(const struct http1_exchange *exchange)
@@ -61,6 +62,7 @@ static enum http_failure attempt(struct http1_exchange *exchange, bool is_fresh)
 
 	exchange->lease = (struct http1_lease){
 		.left = exchange->left,
+		.peers = exchange->peers,
 		.gate = exchange->options->gate,
 		.to = &exchange->to,
 		.is_fresh = is_fresh,
@@ -101,6 +103,7 @@ static enum http_failure http1_client_call(struct http_client *client, struct ht
 	struct http1_exchange exchange = {
 		.options = &self->options,
 		.left = &self->left,
+		.peers = &self->peers,
 		.call = call,
 		.to.addresses = call->addresses,
 		.wait.deadline = deadline,
@@ -142,6 +145,7 @@ static void http1_client_destroy(struct http_client *client)
 	struct http1_client *self = (struct http1_client *)client;
 
 	http1_left_finish(&self->left);
+	http1_peers_finish(&self->peers);
 	free(self);
 }
 
@@ -162,6 +166,7 @@ int http1_client_create(const struct http1_client_options *options, struct http_
 	self->client.ops = &http1_client_ops;
 	self->options = *options;
 	http1_left_init(&self->left);
+	http1_peers_init(&self->peers);
 	*out = &self->client;
 	return 0;
 }

@@ -16,6 +16,7 @@
 struct http1_exchange {
 	const struct http1_client_options *options; /* the client's */
 	struct http1_left *left;                    /* likewise */
+	struct http1_peers *peers;                  /* likewise */
 	struct http_call *call;
 	struct http1_destination to;
 	struct http1_wait wait;

@@ -103,10 +103,12 @@ struct http1_connection *http1_hosts_take(struct http1_hosts *hosts, struct http
 	return connection;
 }
 
-static struct http1_connection *take_oldest(struct http1_hosts *hosts, struct http1_host *host)
+struct http1_connection *http1_hosts_take_oldest(struct http1_hosts *hosts, struct http1_host *host)
 {
 	struct http1_connection *connection = host->oldest;
 
+	if (!connection)
+		return NULL;
 	host->oldest = connection->newer;
 	if (host->oldest)
 		host->oldest->older = NULL;
@@ -123,7 +125,7 @@ struct http1_connection *http1_hosts_take_old(struct http1_hosts *hosts, int64_t
 	for (size_t i = 0; i < HTTP1_HOST_BUCKETS; i++)
 		for (struct http1_host *host = hosts->buckets[i]; host; host = host->next)
 			if (host->oldest && host->oldest->idle_since_ns <= idle_since_ns)
-				return take_oldest(hosts, host);
+				return http1_hosts_take_oldest(hosts, host);
 	return NULL;
 }
 

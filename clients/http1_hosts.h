@@ -57,6 +57,10 @@ void http1_hosts_set_idle(struct http1_hosts *hosts, struct http1_connection *co
 /** The idle connection of @host that became idle last is not idle any more. NULL: there is none. */
 struct http1_connection *http1_hosts_take(struct http1_hosts *hosts, struct http1_host *host);
 
+/** The same with the one that has been idle for longest. NULL: there is none. */
+struct http1_connection *http1_hosts_take_oldest(struct http1_hosts *hosts,
+                                                 struct http1_host *host);
+
 /** When the oldest idle one became idle; INT64_MAX: there is none. Looks at every host. */
 int64_t http1_hosts_oldest_ns(const struct http1_hosts *hosts);
 

@@ -19,7 +19,7 @@ struct http1_set {
 	struct carrier_service service;
 	struct carrier *carrier;
 	struct http1_left *left;
-	struct http1_hosts hosts;
+	struct http1_idle idle;       /* its lock is held in what follows, but for stop() */
 	struct connection_gate *gate; /* NULL: any number of connections */
 	struct connection_gate_place place;
 
@@ -35,7 +35,7 @@ struct http1_set {
 
 static void discard(struct http1_set *set, struct http1_connection *connection)
 {
-	http1_hosts_remove(&set->hosts, connection);
+	http1_hosts_remove(&set->idle.hosts, connection);
 	http1_connection_destroy(connection);
 }
 
@@ -85,7 +85,7 @@ static void detach(struct http1_set *set, struct http1_connection *connection,
 	detached->to = destination_of(connection);
 	memcpy(detached->name, detached->to.host.name, detached->to.host.name_len);
 	detached->to.host.name = detached->name;
-	http1_hosts_remove(&set->hosts, connection);
+	http1_hosts_remove(&set->idle.hosts, connection);
 	http1_connection_detach(connection);
 }
 
@@ -104,7 +104,8 @@ static unsigned close_old(struct http1_set *set, int64_t idle_since_ns, unsigned
 	struct http1_connection *connection;
 	unsigned count = 0;
 
-	while (count < most && (connection = http1_hosts_take_old(&set->hosts, idle_since_ns))) {
+	while (count < most &&
+	       (connection = http1_hosts_take_old(&set->idle.hosts, idle_since_ns))) {
 		discard(set, connection);
 		count++;
 	}
@@ -134,7 +135,7 @@ static void share_idle(struct http1_set *set)
 
 	for (int i = 0; i < MOST_AT_A_TIME && set->gate && connection_gate_is_short(set->gate);
 	     i++) {
-		connection = http1_hosts_take_old(&set->hosts, INT64_MAX);
+		connection = http1_hosts_take_old(&set->idle.hosts, INT64_MAX);
 		if (!connection)
 			return;
 		give_elsewhere(set, connection);
@@ -146,18 +147,20 @@ static void fire(struct carrier_timer *timer)
 	struct http1_set *set =
 		(struct http1_set *)((char *)timer - offsetof(struct http1_set, timer));
 
+	http1_idle_lock(&set->idle);
 	set->is_timer_set = false;
 	(void)close_old(set, deadline_now_ns() - HTTP1_IDLE_NS, MOST_AT_A_TIME);
 	share_idle(set);
-	if (set->hosts.idle > 0)
-		set_timer(set, http1_hosts_oldest_ns(&set->hosts));
+	if (set->idle.hosts.idle > 0)
+		set_timer(set, http1_hosts_oldest_ns(&set->idle.hosts));
+	http1_idle_unlock(&set->idle);
 }
 
 static void set_idle(struct http1_set *set, struct http1_connection *connection)
 {
 	int64_t now_ns = carrier_now_ns(set->carrier);
 
-	http1_hosts_set_idle(&set->hosts, connection, now_ns);
+	http1_hosts_set_idle(&set->idle.hosts, connection, now_ns);
 	if (!set->is_timer_set)
 		set_timer(set, now_ns);
 }
@@ -182,8 +185,10 @@ static void stop(struct carrier_service *service)
 		(struct http1_set *)((char *)service - offsetof(struct http1_set, service));
 	struct http1_connection *connection;
 
-	while ((connection = http1_hosts_take_old(&set->hosts, INT64_MAX)))
+	http1_idle_withdraw(&set->idle);
+	while ((connection = http1_hosts_take_old(&set->idle.hosts, INT64_MAX)))
 		leave(set, connection);
+	http1_idle_finish(&set->idle);
 	(void)carrier_set_timer(set->carrier, &set->timer, DEADLINE_NEVER);
 	free(atomic_load_explicit(&set->spare, memory_order_acquire));
 	free(set);
@@ -207,6 +212,7 @@ static struct http1_set *find_or_add(struct carrier *carrier, const struct http1
 	set->gate = lease->gate;
 	set->timer.fire = fire;
 	connection_gate_place_init(&set->place);
+	http1_idle_init(&set->idle, lease->peers, carrier_can_take_away(carrier));
 	carrier_service_add(carrier, &set->service);
 	return set;
 }
@@ -214,9 +220,9 @@ static struct http1_set *find_or_add(struct carrier *carrier, const struct http1
 static struct http1_connection *take_idle(struct http1_set *set, const struct http1_destination *to)
 {
 	for (int tried = 0; tried < MOST_TRIED; tried++) {
-		struct http1_host *host = http1_hosts_find(&set->hosts, to);
+		struct http1_host *host = http1_hosts_find(&set->idle.hosts, to);
 		struct http1_connection *connection =
-			host ? http1_hosts_take(&set->hosts, host) : NULL;
+			host ? http1_hosts_take(&set->idle.hosts, host) : NULL;
 
 		if (!connection || http1_connection_is_alive(connection))
 			return connection;
@@ -233,14 +239,16 @@ static bool take_room(struct http1_set *set)
 	return http1_left_close_old(set->left, INT64_MAX, 1) > 0 && connection_gate_take(set->gate);
 }
 
-/* One that nobody here has at the moment: given by another carrier, left by one that has ended, or
- * unopened. NULL: must_wait, or no memory. */
+/* One that nobody here has at the moment: given by another carrier, left by one that has ended,
+ * taken away from one that does not need it, or unopened. NULL: must_wait, or no memory. */
 static struct http1_connection *add_connection(struct http1_set *set, struct http1_lease *lease)
 {
 	struct http1_connection *connection = lease->given;
 
 	if (!connection && !lease->is_fresh && !lease->has_room)
 		connection = http1_left_take(set->left, lease->to);
+	if (!connection && !lease->is_fresh && !lease->has_room)
+		connection = http1_idle_take_away(&set->idle, lease->to);
 	lease->is_reused = connection;
 	if (!connection && !lease->has_room && !take_room(set)) {
 		lease->must_wait = true;
@@ -253,7 +261,7 @@ static struct http1_connection *add_connection(struct http1_set *set, struct htt
 		else if (set->gate)
 			connection_gate_leave(set->gate);
 	}
-	if (connection && http1_hosts_add(&set->hosts, lease->to, connection) < 0) {
+	if (connection && http1_hosts_add(&set->idle.hosts, lease->to, connection) < 0) {
 		http1_connection_destroy(connection);
 		return NULL;
 	}
@@ -270,6 +278,7 @@ void http1_set_take(struct carrier *carrier, void *arg)
 	lease->must_wait = false;
 	if (!set)
 		return;
+	http1_idle_lock(&set->idle);
 	lease->place = &set->place;
 	if (lease->given && lease->given->host)
 		lease->connection = lease->given; /* it was here all the time */
@@ -278,6 +287,7 @@ void http1_set_take(struct carrier *carrier, void *arg)
 	lease->is_reused = lease->connection;
 	if (!lease->connection)
 		lease->connection = add_connection(set, lease);
+	http1_idle_unlock(&set->idle);
 }
 
 /* For others who wait, or to be idle. */
@@ -302,10 +312,12 @@ void http1_set_give(struct carrier *carrier, void *arg)
 	struct http1_connection *connection = lease->connection;
 
 	(void)carrier;
+	http1_idle_lock(&lease->set->idle);
 	if (lease->is_kept && (!lease->is_fresh || !connection->host->newest))
 		keep(lease->set, connection);
 	else
 		discard(lease->set, connection);
+	http1_idle_unlock(&lease->set->idle);
 	lease->connection = NULL;
 }
 
@@ -314,7 +326,9 @@ void http1_set_find_room(struct carrier *carrier, void *arg)
 	struct http1_lease *lease = arg;
 
 	(void)carrier;
+	http1_idle_lock(&lease->set->idle);
 	lease->found_room = close_old(lease->set, INT64_MAX, MOST_AT_A_TIME) > 0;
+	http1_idle_unlock(&lease->set->idle);
 }
 
 struct http1_buffer *http1_set_take_buffer(struct http1_set *set)

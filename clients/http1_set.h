@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "clients/connection_gate.h"
+#include "clients/http1_idle.h"
 #include "clients/http1_left.h"
 #include "clients/http1_reply.h"
 #include "executors/carrier.h"
@@ -26,6 +27,7 @@ struct http1_buffer {
 /** A call's hold on a connection. On its task's stack. */
 struct http1_lease {
 	struct http1_left *left;            /* the client's */
+	struct http1_peers *peers;          /* likewise */
 	struct connection_gate *gate;       /* likewise; NULL: any number of connections */
 	const struct http1_destination *to; /* borrowed until the end */
 	bool is_fresh;                      /* only a connection that nobody has used will do */

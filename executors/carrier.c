@@ -59,6 +59,21 @@ int carrier_watch_edges(struct carrier *carrier, struct carrier_fd *watch)
 	return carrier->ops->watch(carrier, watch, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
 }
 
+bool carrier_can_take_away(const struct carrier *carrier)
+{
+	return carrier->ops->take_away;
+}
+
+void carrier_take_away(struct carrier *carrier, const struct carrier_fd *watch)
+{
+	carrier->ops->take_away(carrier, watch);
+}
+
+void carrier_forget(struct carrier *carrier, struct carrier_fd *watch)
+{
+	carrier->ops->forget(carrier, watch);
+}
+
 int carrier_set_timer(struct carrier *carrier, struct carrier_timer *timer, struct deadline moment)
 {
 	timer_heap_remove(&carrier->timers, &timer->timer);

@@ -1,6 +1,7 @@
 #ifndef EXECUTORS_CARRIER_H
 #define EXECUTORS_CARRIER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 
@@ -86,6 +87,21 @@ void carrier_service_add(struct carrier *carrier, struct carrier_service *servic
  * watch cannot fail.
  */
 int carrier_watch(struct carrier *carrier, struct carrier_fd *watch, uint32_t events);
+
+/** Whether others may take watches away from @carrier. Any thread. */
+bool carrier_can_take_away(const struct carrier *carrier);
+
+/**
+ * End @watch on behalf of another carrier, which is to watch the fd instead. ready() may still be
+ * called of what has been reported before, so @watch stays where it is until its own carrier has
+ * said carrier_forget(); the fd is the caller's at once.
+ *
+ * Any thread, at a time when @watch is not changed by others. Cannot fail.
+ */
+void carrier_take_away(struct carrier *carrier, const struct carrier_fd *watch);
+
+/** A watch that was taken away: its memory may go now. On the carrier. */
+void carrier_forget(struct carrier *carrier, struct carrier_fd *watch);
 
 /** Call timer->fire() at @moment, or never for DEADLINE_NEVER; replaces what was set. On the
  * carrier. Returns 0 or -ENOMEM; unsetting cannot fail. */

@@ -19,6 +19,9 @@ struct carrier_ops {
 	 * it: on the pthread kind. The coroutine kind has nothing to add. */
 	uint32_t (*look)(struct carrier *carrier, const struct carrier_fd *watch);
 	int64_t (*now_ns)(struct carrier *carrier);
+	/* As carrier_take_away() and carrier_forget() say; NULL, both: this kind lets nobody. */
+	void (*take_away)(struct carrier *carrier, const struct carrier_fd *watch);
+	void (*forget)(struct carrier *carrier, struct carrier_fd *watch);
 };
 
 /** Embedded first in each kind's own struct. */

@@ -138,3 +138,14 @@ void io_detach(struct io *io)
 	assert(!io->waiter);
 	(void)carrier_watch(io->carrier, &io->watch, 0);
 }
+
+int io_take_away(const struct io *io)
+{
+	carrier_take_away(io->carrier, &io->watch);
+	return io->fd;
+}
+
+void io_forget(struct io *io)
+{
+	carrier_forget(io->carrier, &io->watch);
+}

@@ -64,4 +64,12 @@ uint32_t io_pending(struct io *io);
 /** Unregister the fd, which stays io->fd and is the caller's from now on. */
 void io_detach(struct io *io);
 
+/** Take the fd of @io, which nobody waits for, away from its carrier: it is the caller's from now
+ * on. @io stays until its carrier says io_forget(). If carrier_can_take_away(); any thread, at a
+ * time when nobody else uses @io. */
+int io_take_away(const struct io *io);
+
+/** An @io whose fd was taken away is over. On its carrier. */
+void io_forget(struct io *io);
+
 #endif

@@ -235,6 +235,14 @@ static void event_fd_written(struct carrier_fd *watch, uint32_t events)
 	(void)events;
 }
 
+/* What is reported of @watch, and has not been passed on. */
+static void carrier_drop_events(struct coroutine_carrier *carrier, const struct carrier_fd *watch)
+{
+	for (int i = carrier->event_next; i < carrier->event_count; i++)
+		if (carrier->events[i].data.ptr == watch)
+			carrier->events[i].data.ptr = NULL;
+}
+
 static int carrier_op_watch(struct carrier *base, struct carrier_fd *watch, uint32_t events)
 {
 	struct coroutine_carrier *carrier = of_base(base);
@@ -246,10 +254,22 @@ static int carrier_op_watch(struct carrier *base, struct carrier_fd *watch, uint
 	if (epoll_ctl(carrier->epoll_fd, operation, watch->fd, &event) < 0 && events)
 		return -errno;
 	watch->events = events;
-	for (int i = carrier->event_next; !events && i < carrier->event_count; i++)
-		if (carrier->events[i].data.ptr == watch)
-			carrier->events[i].data.ptr = NULL;
+	if (!events)
+		carrier_drop_events(carrier, watch);
 	return 0;
+}
+
+/* The kernel lets any thread do so. What it has reported before is in the carrier's hands. */
+static void carrier_op_take_away(struct carrier *base, const struct carrier_fd *watch)
+{
+	(void)epoll_ctl(of_base(base)->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
+}
+
+/* The fd may be another one by now, and watched: the poller is left alone. */
+static void carrier_op_forget(struct carrier *base, struct carrier_fd *watch)
+{
+	watch->events = 0;
+	carrier_drop_events(of_base(base), watch);
 }
 
 static void carrier_op_arm(struct carrier *base, struct carrier_fd *watch, uint32_t events)
@@ -278,6 +298,8 @@ static const struct carrier_ops coroutine_carrier_ops = {
 	.arm = carrier_op_arm,
 	.look = carrier_op_look,
 	.now_ns = carrier_op_now_ns,
+	.take_away = carrier_op_take_away,
+	.forget = carrier_op_forget,
 };
 
 static void carrier_close(struct coroutine_carrier *carrier)
