@@ -1,9 +1,12 @@
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "executors/carrier.h"
 #include "executors/scope.h"
+#include "executors/semaphore.h"
 #include "tests/contract/client_bursts.h"
 
 /* Which connections the http1 client keeps, uses again and gives up. */
@@ -258,6 +261,85 @@ static void threads_leave_their_connections_to_the_next_ones(void **state)
 	assert_in_range(stats.connections, 300, 350);
 }
 
+/* Two tasks on two carriers that make a call in turn. */
+struct taker {
+	struct task task; /* first */
+	struct calls calls;
+	struct carrier *carrier;
+	atomic_bool started; /* release, partner: the acquire in start_elsewhere() */
+	struct task_semaphore mine, others;
+};
+
+enum { TURNS = 20 };
+
+static int call_in_turns(struct task *task)
+{
+	struct taker *taker = (struct taker *)task;
+
+	taker->carrier = carrier_current();
+	atomic_store_explicit(&taker->started, true, memory_order_release);
+	for (int turn = 0; turn < TURNS; turn++) {
+		(void)task_semaphore_acquire(&taker->mine, DEADLINE_NEVER);
+		(void)make_calls(&taker->calls);
+		task_semaphore_release(&taker->others);
+	}
+	return 0;
+}
+
+/* A carrier that is kept busy leaves the child to another one. */
+static bool start_elsewhere(struct scope *scope, struct taker *taker)
+{
+	struct deadline patience = deadline_in_ms(5000);
+
+	(void)scope_fork(scope, &taker->task);
+	while (!atomic_load_explicit(&taker->started, memory_order_acquire) &&
+	       deadline_remaining_ns(patience) > 0)
+		;
+	return atomic_load_explicit(&taker->started, memory_order_acquire) &&
+	       taker->carrier != carrier_current();
+}
+
+static int take_turns(void *arg)
+{
+	struct taker *taker = arg;
+	struct calls mine = taker->calls;
+	struct scope scope;
+	bool apart;
+
+	scope_open(&scope, &(struct scope_options){0});
+	apart = start_elsewhere(&scope, taker);
+	for (int turn = 0; turn < TURNS; turn++) {
+		(void)make_calls(&mine);
+		task_semaphore_release(&taker->mine);
+		(void)task_semaphore_acquire(&taker->others, DEADLINE_NEVER);
+	}
+	(void)scope_join(&scope);
+	taker->calls.ok += mine.ok;
+	return apart;
+}
+
+static void a_carrier_takes_the_idle_connection_of_another(void **state)
+{
+	struct client_fixture own = *(struct client_fixture *)*state;
+	struct executor_options options = options_for(2);
+	struct taker taker = {
+		.task.run = call_in_turns,
+		.calls = {&own, NULL, url_of(&own, "/kept"), 1, 0},
+	};
+
+	options.threads = 2;
+	options.pinned_threshold_ms = 10000; /* no hand-over while the parent keeps its carrier */
+	own.executor = start_executor_with(&options);
+	task_semaphore_init(&taker.mine, 0);
+	task_semaphore_init(&taker.others, 0);
+	assert_true(run_in_task(own.executor, take_turns, &taker));
+	assert_int_equal(taker.calls.ok, 2 * TURNS);
+	assert_int_equal(counts_of(&own).connections, 1);
+	task_semaphore_finish(&taker.others);
+	task_semaphore_finish(&taker.mine);
+	executor_destroy(own.executor);
+}
+
 enum { MOST_USED = 2048 };
 
 /* Use up the descriptors below @limit. Returns how many were opened into @used. */
@@ -336,6 +418,7 @@ int main(int argc, char **argv)
 		CASE_ON(an_idle_connection_is_closed_before_servers_do, "coroutine"),
 		CASE(a_tick_closes_what_ended_carriers_have_left_for_too_long),
 		CASE_ON(threads_leave_their_connections_to_the_next_ones, "thread"),
+		CASE_ON(a_carrier_takes_the_idle_connection_of_another, "coroutine"),
 		CASE(a_connection_may_have_a_large_number),
 		CASE_ON(an_idle_connection_makes_room_for_another, "coroutine"),
 	};
