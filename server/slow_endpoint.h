@@ -9,8 +9,14 @@
  * number of calls an executor really made at once can be proved.
  *
  *	GET /slow?ms=1000[&bytes=][&status=][&jitter_ms=][&chunked=1][&rate=][&fault=]
+ *	                 [&retry_after=][&slow_percent=&slow_ms=][&fail_percent=]
+ *	GET /echo
  *	GET /stats
  *	POST /stats/reset
+ *
+ * /slow and /echo take other methods, too. A redirect (&status=302) leads to /stats.
+ * slow_endpoint_parameters.h says what the parameters mean, slow_endpoint_echo.h what
+ * /echo answers.
  *
  * One thread: an epoll loop and a timer heap. No h2o and no executor, which are
  * what it helps to measure. slow_endpoint_main.c makes a program of it.

@@ -34,7 +34,10 @@ static const char *reason_of(unsigned status)
 		{204, "No Content"},
 		{301, "Moved Permanently"},
 		{302, "Found"},
+		{303, "See Other"},
 		{304, "Not Modified"},
+		{307, "Temporary Redirect"},
+		{308, "Permanent Redirect"},
 		{400, "Bad Request"},
 		{401, "Unauthorized"},
 		{403, "Forbidden"},
@@ -61,6 +64,12 @@ static const char *reason_of(unsigned status)
 static bool has_body(const struct slow_answer *answer)
 {
 	return answer->status != 204 && answer->status != 304;
+}
+
+/* Who follows it is answered, and so is found out. */
+static bool is_redirect(const struct slow_answer *answer)
+{
+	return answer->status / 100 == 3 && answer->status != 304;
 }
 
 static bool is_chunked(const struct slow_answer *answer)
@@ -98,8 +107,10 @@ size_t slow_answer_head(const struct slow_answer *answer, char head[SLOW_ANSWER_
 		                answer->content_type, answer->body_bytes);
 	if (answer->allow)
 		length = append(head, length, "Allow: %s\r\n", answer->allow);
-	if (answer->retry_after)
-		length = append(head, length, "Retry-After: 1\r\n");
+	if (answer->retry_after > 0)
+		length = append(head, length, "Retry-After: %u\r\n", answer->retry_after);
+	if (is_redirect(answer))
+		length = append(head, length, "Location: /stats\r\n");
 	if (!answer->keep_alive)
 		length = append(head, length, "Connection: close\r\n");
 	else if (answer->http_1_0)

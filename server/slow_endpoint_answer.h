@@ -27,11 +27,11 @@ struct slow_answer {
 	const char *allow;        /* of a 405; static text, or NULL */
 	unsigned status;
 	bool keep_alive;
-	bool http_1_0;    /* never chunked, and keep-alive must be said */
-	bool chunked;     /* pattern bodies only */
-	bool omits_body;  /* to HEAD: the head alone */
-	bool retry_after; /* Retry-After: 1 */
-	bool is_garbage;  /* not HTTP, whatever else is set */
+	bool http_1_0;        /* never chunked, and keep-alive must be said */
+	bool chunked;         /* pattern bodies only */
+	bool omits_body;      /* to HEAD: the head alone */
+	bool is_garbage;      /* not HTTP, whatever else is set */
+	unsigned retry_after; /* seconds; 0: does not say */
 };
 
 /** Room for some consecutive bytes of an answer. */

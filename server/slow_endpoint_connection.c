@@ -84,6 +84,7 @@ void slow_connection_close(struct slow_connection *connection)
 	use_inline_input(connection);
 	free(connection->answer.text);
 	connection->answer.text = NULL;
+	slow_echo_finish(&connection->echo);
 	(void)close(connection->fd);
 	connection->state = SLOW_FREE;
 	connection->next_free = loop->free_connections;

@@ -7,8 +7,10 @@
 #include "executors/timer_heap.h"
 #include "server/slow_endpoint_answer.h"
 #include "server/slow_endpoint_counters.h"
+#include "server/slow_endpoint_echo.h"
 #include "server/slow_endpoint_parameters.h"
 #include "server/slow_endpoint_rate.h"
+#include "server/slow_endpoint_share.h"
 
 /*
  * The connections of the slow endpoint: their memory, socket, input and timer.
@@ -52,7 +54,8 @@ struct slow_connection {
 	unsigned skip_bytes; /* of the request's body, still to come */
 	struct slow_parameters parameters;
 	struct slow_answer answer;
-	uint64_t sent; /* bytes of the answer */
+	struct slow_echo echo; /* of the request at hand, until its answer is made of it */
+	uint64_t sent;         /* bytes of the answer */
 
 	size_t scanned; /* see slow_request_head_length(); counts from input_start */
 	unsigned input_start, input_end, input_capacity;
@@ -72,7 +75,8 @@ struct slow_loop {
 	struct timer_heap timers;      /* set; with room for one timer that is no connection's */
 	struct slow_counters counters; /* set */
 	struct slow_rates rates;
-	uint64_t random_state; /* set: the seed */
+	struct slow_shares slow, failing; /* zeroed when counting starts anew */
+	uint64_t random_state;            /* set: the seed */
 	struct slow_slab *slabs;
 	unsigned slab_count;
 	struct slow_connection *free_connections;

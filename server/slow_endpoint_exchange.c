@@ -111,8 +111,11 @@ static int prepare_answer(struct slow_connection *connection, const struct slow_
 	case SLOW_ROUTE_SLOW:
 		connection->parameters = request->parameters;
 		return 0;
+	case SLOW_ROUTE_ECHO:
+		return 0; /* once its body is there */
 	case SLOW_ROUTE_STATS_RESET:
 		slow_counters_reset(&connection->loop->counters);
+		connection->loop->slow = connection->loop->failing = (struct slow_shares){0};
 		return set_stats_text(connection);
 	case SLOW_ROUTE_STATS:
 		return set_stats_text(connection);
@@ -142,6 +145,7 @@ static enum step answer_slow(struct slow_connection *connection)
 	answer->status = parameters->status;
 	answer->body_bytes = parameters->bytes;
 	answer->chunked = parameters->chunked;
+	answer->retry_after = parameters->retry_after;
 	switch (parameters->fault) {
 	case SLOW_FAULT_RESET:
 		return reset_connection(connection);
@@ -162,7 +166,7 @@ static enum step refuse_slow(struct slow_connection *connection)
 {
 	slow_counters_refuse(&connection->loop->counters, &connection->era);
 	connection->parameters.fault = SLOW_FAULT_NONE;
-	connection->answer.retry_after = true;
+	connection->answer.retry_after = 1;
 	connection->state = SLOW_WRITING;
 	if (set_text(connection, 429, "text/plain",
 	             "rate: more requests a second than it allows\n"))
@@ -170,13 +174,42 @@ static enum step refuse_slow(struct slow_connection *connection)
 	return STEP_ON;
 }
 
+static enum step answer_echo(struct slow_connection *connection)
+{
+	struct slow_echo *echo = &connection->echo;
+
+	if (slow_echo_end(echo))
+		return gone(connection);
+	connection->answer.status = 200;
+	connection->answer.content_type = "application/json";
+	connection->answer.text = echo->text;
+	connection->answer.body_bytes = echo->length;
+	*echo = (struct slow_echo){0};
+	connection->state = SLOW_WRITING;
+	return STEP_ON;
+}
+
+/* Whether this request is one that is slow, or fails. */
+static void apply_shares(struct slow_loop *loop, struct slow_parameters *parameters)
+{
+	if (slow_shares_take(&loop->slow, parameters->slow_percent))
+		parameters->ms = parameters->slow_ms;
+	if (slow_shares_take(&loop->failing, parameters->fail_percent))
+		return;
+	parameters->status = 200;
+	parameters->fault = SLOW_FAULT_NONE;
+	parameters->retry_after = 0;
+}
+
 /* The request has arrived as a whole. */
 static enum step start_request(struct slow_connection *connection)
 {
-	const struct slow_parameters *parameters = &connection->parameters;
+	struct slow_parameters *parameters = &connection->parameters;
 	struct slow_loop *loop = connection->loop;
 	int64_t delay_ns;
 
+	if (connection->echo.text)
+		return answer_echo(connection);
 	if (!connection->is_slow) {
 		connection->state = SLOW_WRITING;
 		return STEP_ON;
@@ -185,6 +218,7 @@ static enum step start_request(struct slow_connection *connection)
 	    !slow_rates_take(&loop->rates, parameters->rate, deadline_now_ns()))
 		return refuse_slow(connection);
 	slow_counters_begin(&loop->counters, &connection->era);
+	apply_shares(loop, parameters);
 	delay_ns = INT64_C(1000000) * parameters->ms;
 	if (parameters->jitter_ms > 0)
 		delay_ns += random_ns(loop, UINT64_C(1000000) * parameters->jitter_ms);
@@ -232,8 +266,18 @@ static enum step step_reading(struct slow_connection *connection, struct turn *t
 		return on_request(connection, &request);
 	}
 	slow_request_parse(&request, head, (size_t)length);
+	if (request.route == SLOW_ROUTE_ECHO &&
+	    slow_echo_begin(&connection->echo, head, (size_t)length))
+		return gone(connection);
 	slow_connection_consume(connection, (unsigned)length);
 	return on_request(connection, &request);
+}
+
+/* @bytes of the request's body, which most routes have no use for. */
+static int take_body(struct slow_connection *connection, const char *bytes, unsigned length)
+{
+	connection->skip_bytes -= length;
+	return connection->echo.text ? slow_echo_add(&connection->echo, bytes, length) : 0;
 }
 
 static enum step step_skipping(struct slow_connection *connection, struct turn *turn)
@@ -243,8 +287,9 @@ static enum step step_skipping(struct slow_connection *connection, struct turn *
 
 	if (held > connection->skip_bytes)
 		held = connection->skip_bytes;
+	if (take_body(connection, connection->input + connection->input_start, held))
+		return gone(connection);
 	slow_connection_consume(connection, held);
-	connection->skip_bytes -= held;
 	if (connection->skip_bytes == 0)
 		return start_request(connection);
 	if (!connection->readable)
@@ -252,9 +297,8 @@ static enum step step_skipping(struct slow_connection *connection, struct turn *
 	if (turn->bytes <= 0)
 		return rest_until_next_round(connection);
 	discarded = slow_connection_discard(connection, connection->skip_bytes);
-	if (discarded < 0)
+	if (discarded < 0 || take_body(connection, connection->loop->scratch, (unsigned)discarded))
 		return gone(connection);
-	connection->skip_bytes -= (unsigned)discarded;
 	turn->bytes -= discarded;
 	return STEP_ON;
 }

@@ -33,7 +33,11 @@ static const char usage[] =
 	"  --help, --version\n"
 	"\n"
 	"  GET /slow?ms=1000   after so many milliseconds; with &bytes= &status= &jitter_ms=\n"
-	"                      &chunked=1 &rate= &fault=reset|stall|close|garbage\n"
+	"                      &chunked=1 &rate= &fault=reset|stall|close|garbage &retry_after=\n"
+	"                      &slow_percent=5&slow_ms=  so many take so long instead\n"
+	"                      &fail_percent=5  so many get that status and fault, the rest 200\n"
+	"  GET /echo           the request as it came, as JSON\n"
+	"                      (both take HEAD, POST, PUT, PATCH and DELETE, too)\n"
 	"  GET /stats          what it has seen, as JSON\n"
 	"  POST /stats/reset   count anew\n";
 

@@ -23,6 +23,10 @@ static const struct number_parameter {
 	{"jitter_ms", offsetof(struct slow_parameters, jitter_ms), 0, 600000},
 	{"chunked", offsetof(struct slow_parameters, chunked), 0, 1},
 	{"rate", offsetof(struct slow_parameters, rate), 1, 1000000},
+	{"retry_after", offsetof(struct slow_parameters, retry_after), 1, 86400},
+	{"slow_percent", offsetof(struct slow_parameters, slow_percent), 0, 100},
+	{"slow_ms", offsetof(struct slow_parameters, slow_ms), 0, 600000},
+	{"fail_percent", offsetof(struct slow_parameters, fail_percent), 0, 100},
 };
 
 enum {
@@ -105,7 +109,7 @@ int slow_parameters_parse(struct slow_parameters *parameters, const char *query,
 	struct span rest = {query, length};
 	unsigned seen = 0;
 
-	*parameters = (struct slow_parameters){.bytes = 2, .status = 200};
+	*parameters = (struct slow_parameters){.bytes = 2, .status = 200, .fail_percent = 100};
 	while (rest.length > 0) {
 		struct span value = span_next_part(&rest, '&');
 		struct span name = span_next_part(&value, '=');

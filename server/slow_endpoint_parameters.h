@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The query of GET /slow. Values are plain digits and words: nothing is percent-decoded. */
+/* The query of /slow. Values are plain digits and words: nothing is percent-decoded. */
 
 enum slow_fault {
 	SLOW_FAULT_NONE,
@@ -22,6 +22,12 @@ struct slow_parameters {
 	uint32_t rate;      /* requests a second, 1 … 1000000; default 0, which is no limit */
 	uint32_t chunked;   /* 1 for chunked transfer encoding; default 0 */
 	enum slow_fault fault;
+	uint32_t retry_after; /* seconds, 1 … 86400, for a Retry-After; default 0, which is none */
+	/* How many of the requests, spread evenly, take slow_ms instead of ms; and how many get
+	 * what status, fault and retry_after say: the others are answered 200. 0 … 100. */
+	uint32_t slow_percent; /* default 0 */
+	uint32_t slow_ms;      /* 0 … 600000; default 0 */
+	uint32_t fail_percent; /* default 100 */
 };
 
 enum { SLOW_REFUSAL_TEXT_BYTES = 128 };

@@ -204,14 +204,31 @@ static struct span without_authority(struct span target)
 	return (struct span){slash, target.length - (size_t)(slash - target.data)};
 }
 
+/* @allow is "GET, POST": as the header has it. */
+static bool is_among(struct span method, const char *allow)
+{
+	struct span rest = {allow, strlen(allow)};
+
+	while (rest.length > 0) {
+		struct span part = span_trimmed(span_next_part(&rest, ','));
+
+		if (part.length == method.length &&
+		    memcmp(part.data, method.data, part.length) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void choose_route(struct slow_request *request, struct span method, struct span target)
 {
+	static const char any[] = "GET, HEAD, POST, PUT, PATCH, DELETE";
 	static const struct {
 		const char *path;
-		const char *method;
+		const char *allow;
 		enum slow_route route;
 	} routes[] = {
-		{"/slow", "GET", SLOW_ROUTE_SLOW},
+		{"/slow", any, SLOW_ROUTE_SLOW},
+		{"/echo", any, SLOW_ROUTE_ECHO},
 		{"/stats", "GET", SLOW_ROUTE_STATS},
 		{"/stats/reset", "POST", SLOW_ROUTE_STATS_RESET},
 	};
@@ -221,8 +238,8 @@ static void choose_route(struct slow_request *request, struct span method, struc
 	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
 		if (!span_is(path, routes[i].path))
 			continue;
-		if (!span_is(method, routes[i].method)) {
-			request->allow = routes[i].method;
+		if (!is_among(method, routes[i].allow)) {
+			request->allow = routes[i].allow;
 			(void)refuse(request, 405, "method not allowed");
 			return;
 		}
@@ -235,7 +252,7 @@ static void choose_route(struct slow_request *request, struct span method, struc
 		}
 		return;
 	}
-	(void)refuse(request, 404, "not found: there are /slow, /stats and /stats/reset");
+	(void)refuse(request, 404, "not found: there are /slow, /echo, /stats and /stats/reset");
 }
 
 static void clear(struct slow_request *request)

@@ -22,6 +22,7 @@ enum {
 enum slow_route {
 	SLOW_ROUTE_REFUSED, /* answer refused_status and refused_text */
 	SLOW_ROUTE_SLOW,
+	SLOW_ROUTE_ECHO,
 	SLOW_ROUTE_STATS,
 	SLOW_ROUTE_STATS_RESET,
 };

@@ -75,6 +75,53 @@ static void a_rate_is_shared_by_all_connections(void **state)
 	assert_int_equal(stats().total, 8);
 }
 
+static void a_percentage_of_requests_fails(void **state)
+{
+	char head[REPLY_BYTES];
+	int fd = client_connect();
+
+	(void)state;
+	for (int i = 1; i <= 8; i++) {
+		bool fails = i % 4 == 0;
+
+		client_get(fd, "/slow?ms=0&status=503&retry_after=7&fail_percent=25");
+		assert_int_equal(client_read_reply(fd, head), 2);
+		assert_starts_with(head, fails ? "HTTP/1.1 503 " : "HTTP/1.1 200 ");
+		assert_int_equal(strstr(head, "\r\nRetry-After: 7\r\n") != NULL, fails);
+	}
+	close(fd);
+}
+
+static void a_percentage_of_requests_is_slow(void **state)
+{
+	char head[REPLY_BYTES];
+	int fast = client_connect(), slow = client_connect();
+
+	(void)state;
+	client_get(fast, "/slow?ms=0&slow_percent=50&slow_ms=600000");
+	assert_int_equal(client_read_reply(fast, head), 2);
+	client_get(slow, "/slow?ms=0&slow_percent=50&slow_ms=600000");
+	assert_true(in_flight_becomes("1"));
+	client_get(fast, "/slow?ms=0&slow_percent=50&slow_ms=600000");
+	assert_int_equal(client_read_reply(fast, head), 2);
+	assert_int_equal(stats().in_flight, 1);
+	close(slow);
+	close(fast);
+}
+
+static void a_redirect_leads_to_something(void **state)
+{
+	char head[REPLY_BYTES];
+	int fd = client_connect();
+
+	(void)state;
+	client_get(fd, "/slow?ms=0&status=302");
+	assert_int_equal(client_read_reply(fd, head), 2);
+	assert_starts_with(head, "HTTP/1.1 302 Found\r\n");
+	assert_non_null(strstr(head, "\r\nLocation: /stats\r\n"));
+	close(fd);
+}
+
 static void fault_reset_resets(void **state)
 {
 	char reply[REPLY_BYTES];
@@ -285,6 +332,9 @@ int main(void)
 		SERVED(answers_after_the_delay_and_not_before),
 		SERVED(jitter_only_adds),
 		SERVED(a_rate_is_shared_by_all_connections),
+		SERVED(a_percentage_of_requests_fails),
+		SERVED(a_percentage_of_requests_is_slow),
+		SERVED(a_redirect_leads_to_something),
 		SERVED(fault_reset_resets),
 		SERVED(fault_close_ends_without_a_byte),
 		SERVED(fault_garbage_sends_what_is_not_http),

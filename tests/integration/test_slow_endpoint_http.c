@@ -97,6 +97,27 @@ static void bodies_of_requests_are_skipped(void **state)
 	close(fd);
 }
 
+static void bodies_to_echo_are_not(void **state)
+{
+	static char body[5001];
+	char reply[REPLY_BYTES];
+	int fd = client_connect();
+
+	(void)state;
+	memset(body, 'x', sizeof(body) - 1);
+	client_send(fd, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5001\r\n\r\n");
+	client_send(fd, body);
+	client_send(fd, "yGET /slow?ms=0&status=201 HTTP/1.1\r\n\r\n");
+	client_read_until(fd, "xy\"}", reply);
+	assert_starts_with(reply, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n");
+	assert_non_null(
+		strstr(reply, "{\"method\":\"POST\",\"target\":\"/echo\",\"headers\":[[\"Host\","));
+	assert_non_null(strstr(reply, body));
+	assert_int_equal(client_read_reply(fd, reply), 2);
+	assert_starts_with(reply, "HTTP/1.1 201 ");
+	close(fd);
+}
+
 static void a_client_that_expects_it_is_told_to_continue(void **state)
 {
 	char reply[REPLY_BYTES];
@@ -220,6 +241,7 @@ int main(void)
 		SERVED(a_request_may_come_byte_by_byte),
 		SERVED(long_heads_fit_and_too_long_ones_are_refused),
 		SERVED(bodies_of_requests_are_skipped),
+		SERVED(bodies_to_echo_are_not),
 		SERVED(a_client_that_expects_it_is_told_to_continue),
 		SERVED(connections_close_as_asked),
 		SERVED(a_large_body_waits_for_a_slow_reader),

@@ -134,7 +134,7 @@ static void too_many_says_when_to_come_back(void **state)
 	(void)state;
 	answer.status = 429;
 	answer.text = text;
-	answer.retry_after = true;
+	answer.retry_after = 1;
 	assert_answer(&answer, "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain\r\n"
 	                       "Content-Length: 2\r\nRetry-After: 1\r\n\r\nno");
 }
@@ -147,7 +147,7 @@ static void every_status_fits(void **state)
 		.allow = "POST",
 		.body_bytes = UINT64_MAX,
 		.http_1_0 = true,
-		.retry_after = true,
+		.retry_after = 86400,
 	};
 
 	(void)state;

@@ -38,8 +38,8 @@ static void assert_refused(unsigned status, const char *text)
 static void a_query_may_give_every_parameter(void **state)
 {
 	(void)state;
-	parse_get(
-		"/slow?ms=1500&bytes=70000&status=503&jitter_ms=20&chunked=1&rate=50&fault=stall");
+	parse_get("/slow?ms=1500&bytes=70000&status=503&jitter_ms=20&chunked=1&rate=50&fault=stall"
+	          "&retry_after=3&slow_percent=5&slow_ms=900&fail_percent=40");
 	assert_int_equal(request.route, SLOW_ROUTE_SLOW);
 	assert_int_equal(request.parameters.ms, 1500);
 	assert_int_equal(request.parameters.bytes, 70000);
@@ -48,6 +48,10 @@ static void a_query_may_give_every_parameter(void **state)
 	assert_int_equal(request.parameters.chunked, 1);
 	assert_int_equal(request.parameters.rate, 50);
 	assert_int_equal(request.parameters.fault, SLOW_FAULT_STALL);
+	assert_int_equal(request.parameters.retry_after, 3);
+	assert_int_equal(request.parameters.slow_percent, 5);
+	assert_int_equal(request.parameters.slow_ms, 900);
+	assert_int_equal(request.parameters.fail_percent, 40);
 }
 
 static void only_ms_has_no_default(void **state)
@@ -62,6 +66,9 @@ static void only_ms_has_no_default(void **state)
 	assert_int_equal(request.parameters.chunked, 0);
 	assert_int_equal(request.parameters.rate, 0);
 	assert_int_equal(request.parameters.fault, SLOW_FAULT_NONE);
+	assert_int_equal(request.parameters.retry_after, 0);
+	assert_int_equal(request.parameters.slow_percent, 0);
+	assert_int_equal(request.parameters.fail_percent, 100);
 	parse_get("/slow");
 	assert_refused(400, "ms: missing");
 	parse_get("/slow?bytes=5");
@@ -82,6 +89,9 @@ static void the_ends_of_each_range_are_in_it(void **state)
 		"ms=0&chunked=0",
 		"ms=0&jitter_ms=600000",
 		"ms=0&rate=1000000",
+		"ms=0&retry_after=86400",
+		"ms=0&slow_percent=100&slow_ms=600000",
+		"ms=0&fail_percent=0",
 		"ms=007",
 	};
 	char target[128];
@@ -124,6 +134,10 @@ static void bad_parameters_are_refused_by_name(void **state)
 		{"ms=1&chunked=", "chunked: must be"},
 		{"ms=1&rate=0", "rate: must be"},
 		{"ms=1&rate=1000001", "rate: must be"},
+		{"ms=1&retry_after=0", "retry_after: must be"},
+		{"ms=1&slow_percent=101", "slow_percent: must be"},
+		{"ms=1&slow_ms=-1", "slow_ms: must be"},
+		{"ms=1&fail_percent=101", "fail_percent: must be"},
 		{"ms=1&fault=", "fault: must be"},
 		{"ms=1&fault=fire", "fault: must be"},
 		{"ms=1&fault=Reset", "fault: must be"},
@@ -172,6 +186,11 @@ static void paths_and_methods_choose_the_route(void **state)
 	assert_int_equal(request.route, SLOW_ROUTE_STATS);
 	parse("POST /stats/reset HTTP/1.1\r\n\r\n");
 	assert_int_equal(request.route, SLOW_ROUTE_STATS_RESET);
+	parse("DELETE /echo?anything=1 HTTP/1.1\r\n\r\n");
+	assert_int_equal(request.route, SLOW_ROUTE_ECHO);
+	parse("HEAD /slow?ms=1 HTTP/1.1\r\n\r\n");
+	assert_int_equal(request.route, SLOW_ROUTE_SLOW);
+	assert_true(request.is_head);
 	parse_get("http://example.org:80/slow?ms=3");
 	assert_int_equal(request.route, SLOW_ROUTE_SLOW);
 	parse_get("http://example.org");
@@ -185,13 +204,15 @@ static void paths_and_methods_choose_the_route(void **state)
 static void other_methods_are_told_the_right_one(void **state)
 {
 	(void)state;
-	parse("POST /slow?ms=1 HTTP/1.1\r\n\r\n");
+	parse("OPTIONS /slow?ms=1 HTTP/1.1\r\n\r\n");
 	assert_refused(405, "method");
-	assert_string_equal(request.allow, "GET");
+	assert_string_equal(request.allow, "GET, HEAD, POST, PUT, PATCH, DELETE");
+	parse("POS /slow?ms=1 HTTP/1.1\r\n\r\n");
+	assert_refused(405, "method");
 	parse("GET /stats/reset HTTP/1.1\r\n\r\n");
 	assert_refused(405, "method");
 	assert_string_equal(request.allow, "POST");
-	parse("HEAD /slow?ms=1 HTTP/1.1\r\n\r\n");
+	parse("HEAD /stats HTTP/1.1\r\n\r\n");
 	assert_refused(405, "method");
 	assert_true(request.is_head);
 }
