@@ -12,6 +12,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "clients/http_fail.h"
 #include "clients/url_host.h"
 #include "executors/task.h"
 
@@ -28,27 +29,14 @@ struct reply {
 	int status;
 };
 
-static enum http_failure fail(struct http_call *call, enum http_failure failure, const char *reason)
-{
-	call->reason = reason;
-	return failure;
-}
-
 static enum http_failure fail_errno(struct http_call *call, enum http_failure otherwise)
 {
-	switch (errno) {
-	case EAGAIN:
-	case EINPROGRESS: /* a connect that SO_SNDTIMEO has ended: socket(7) */
-	case ETIMEDOUT:
-		return fail(call, HTTP_TIMEOUT, "the deadline has passed");
-	case EMFILE:
-	case ENFILE:
-	case ENOBUFS:
-	case ENOMEM:
-		return fail(call, HTTP_FD_LIMIT, "no descriptor or memory for a socket");
-	default:
-		return fail(call, otherwise, "the system call failed");
-	}
+	if (http_is_shortage(errno))
+		return http_fail(call, HTTP_FD_LIMIT, "no descriptor or memory for a socket");
+	/* EINPROGRESS: a connect that SO_SNDTIMEO has ended, see socket(7). */
+	if (errno == EAGAIN || errno == EINPROGRESS || errno == ETIMEDOUT)
+		return http_fail(call, HTTP_TIMEOUT, "the deadline has passed");
+	return http_fail(call, otherwise, "the system call failed");
 }
 
 /* Have the next blocking call on @fd end with the deadline. False: that has passed. */
@@ -187,14 +175,14 @@ static enum http_failure receive(int fd, struct http_call *call, struct deadline
 			break;
 		call->replied = true;
 		if (!take(&reply, (size_t)got))
-			return fail(call, HTTP_PROTOCOL, "the reply is no HTTP");
+			return http_fail(call, HTTP_PROTOCOL, "the reply is no HTTP");
 		if (is_too_large(&reply, call->max_reply_bytes))
-			return fail(call, HTTP_TOO_LARGE, "the reply is too large");
+			return http_fail(call, HTTP_TOO_LARGE, "the reply is too large");
 	}
 	if (!reply.head_bytes || (reply.promised != SIZE_MAX && reply.body_bytes < reply.promised))
-		return fail(call, HTTP_RESET, "the reply was cut off");
+		return http_fail(call, HTTP_RESET, "the reply was cut off");
 	if (reply.body_bytes > reply.promised)
-		return fail(call, HTTP_PROTOCOL, "the reply is longer than it says");
+		return http_fail(call, HTTP_PROTOCOL, "the reply is longer than it says");
 	call->status = reply.status;
 	call->reply_len = reply.body_bytes;
 	return HTTP_OK;
@@ -225,14 +213,14 @@ static enum http_failure blocking_call(struct http_client *client, struct http_c
 	assert(!call->addresses && !call->keep_headers);
 	call->attempts++;
 	if (reason != CANCEL_NONE)
-		return fail(call, reason == CANCEL_DEADLINE ? HTTP_TIMEOUT : HTTP_CANCELED,
-		            "cancelled before it began");
+		return http_fail(call, reason == CANCEL_DEADLINE ? HTTP_TIMEOUT : HTTP_CANCELED,
+		                 "cancelled before it began");
 	if (url_host_find(call->url, &host) < 0)
-		return fail(call, HTTP_PROTOCOL, "not a URL of http://");
+		return http_fail(call, HTTP_PROTOCOL, "not a URL of http://");
 	if (host.is_tls)
-		return fail(call, HTTP_TLS, "this client speaks no TLS");
+		return http_fail(call, HTTP_TLS, "this client speaks no TLS");
 	if (!fill_address(&host, &address))
-		return fail(call, HTTP_DNS, "this client takes addresses alone");
+		return http_fail(call, HTTP_DNS, "this client takes addresses alone");
 	fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return fail_errno(call, HTTP_FD_LIMIT);

@@ -13,7 +13,10 @@
 
 enum { CONTENDERS = 8, STACK_BYTES = 64 * 1024 };
 
-/* ------ bare_switch_ns: context_switch() alone, to another stack and back */
+/* ------ bare_switch_ns: context_switch() alone, to another stack and back, compiled into both
+ * loops. bare_switch_called_ns: the same behind a function, as a scheduler has to be called; the
+ * processor pairs the return on one stack with the call on the other, and so predicts it wrongly.
+ */
 
 struct bare {
 	struct fiber caller, callee;
@@ -21,9 +24,14 @@ struct bare {
 	bool stop;
 };
 
+static struct bare *bare_of(void *callee)
+{
+	return (struct bare *)((char *)callee - offsetof(struct bare, callee));
+}
+
 static void bare_main(void *fiber)
 {
-	struct bare *bare = (struct bare *)((char *)fiber - offsetof(struct bare, callee));
+	struct bare *bare = bare_of(fiber);
 
 	fiber_enter(&bare->callee);
 	while (!bare->stop)
@@ -39,7 +47,32 @@ static void bare_switches(void *arg, uint64_t count)
 		fiber_switch(&bare->caller, &bare->callee);
 }
 
-static void sample_bare_switch(struct bench *bench)
+static __attribute__((noinline)) void call_switch(struct fiber *from, struct fiber *to)
+{
+	fiber_switch(from, to);
+}
+
+static void called_main(void *fiber)
+{
+	struct bare *bare = bare_of(fiber);
+
+	fiber_enter(&bare->callee);
+	while (!bare->stop)
+		call_switch(&bare->callee, &bare->caller);
+	fiber_leave(&bare->callee, &bare->caller);
+}
+
+static void called_switches(void *arg, uint64_t count)
+{
+	struct bare *bare = arg;
+
+	for (uint64_t i = 0; i < count; i++)
+		call_switch(&bare->caller, &bare->callee);
+}
+
+static void sample_bare_switch_with(struct bench *bench, const char *name,
+                                    void (*callee)(void *fiber),
+                                    void (*switches)(void *arg, uint64_t count))
 {
 	struct bare *bare = aligned_alloc(64, sizeof(*bare));
 
@@ -47,12 +80,18 @@ static void sample_bare_switch(struct bench *bench)
 		bench_fail("no memory", -ENOMEM);
 	bare->stop = false;
 	fiber_adopt_thread(&bare->caller);
-	fiber_init(&bare->callee, bare->stack, STACK_BYTES, bare_main);
-	bench_sample(bench, "bare_switch_ns", 1000000, bare_switches, bare);
+	fiber_init(&bare->callee, bare->stack, STACK_BYTES, callee);
+	bench_sample(bench, name, 1000000, switches, bare);
 	bare->stop = true;
 	fiber_switch(&bare->caller, &bare->callee);
 	fiber_finish(&bare->callee);
 	free(bare);
+}
+
+static void sample_bare_switch(struct bench *bench)
+{
+	sample_bare_switch_with(bench, "bare_switch_ns", bare_main, bare_switches);
+	sample_bare_switch_with(bench, "bare_switch_called_ns", called_main, called_switches);
 }
 
 /* ------ switch_ns: two tasks of one carrier that yield to each other, in the same loop, as the

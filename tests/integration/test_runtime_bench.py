@@ -7,13 +7,13 @@ import subprocess
 import unittest
 
 PROGRAM = os.environ["RUNTIME_BENCH"]
-PRIMITIVES = ["bare_switch_ns", "switch_ns", "switch_other_code_ns", "spawn_join_ns", "spawn_join_one_ns", "park_wake_ns",
-              "cross_carrier_wake_ns", "mutex_ns", "mutex_contended_ns", "channel_ns",
+PRIMITIVES = ["bare_switch_ns", "bare_switch_called_ns", "switch_ns", "switch_other_code_ns", "spawn_join_ns",
+              "spawn_join_one_ns", "park_wake_ns", "cross_carrier_wake_ns", "mutex_ns", "mutex_contended_ns", "channel_ns",
               "channel_unbuffered_ns"]
 PARKED = [f"parked.{count}.{what}_bytes_per_task"
           for count in (10000, 100000, 1000000) for what in ("rss", "page_table")]
 SLEEP = ["sleep_10000x100ms.first_ms", "sleep_10000x100ms.later_ms"]
-OF_PTHREADS = [f"pthread.{name}" for name in PRIMITIVES[1:-1] + PARKED[:2] + SLEEP
+OF_PTHREADS = [f"pthread.{name}" for name in PRIMITIVES[2:-1] + PARKED[:2] + SLEEP
                if name != "switch_other_code_ns"]
 # Too long or too large for a quick run, or not to be had on one CPU.
 MAY_BE_NULL = {name for name in PARKED[2:] + OF_PTHREADS[-4:]} | {
