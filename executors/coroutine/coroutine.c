@@ -28,8 +28,8 @@ static struct driver *driver_of(struct coroutine *coroutine)
 
 /* On @driver, to its own stack. errno is the task's: it is kept here, and where another task is
  * switched to, so that a call that came back on another pthread finds it there. */
-static __attribute__((noinline)) void leave_stack_to(struct driver *driver, struct coroutine *coroutine,
-                           enum coroutine_after after)
+static __attribute__((noinline)) void
+leave_stack_to(struct driver *driver, struct coroutine *coroutine, enum coroutine_after after)
 {
 	int saved_errno = *driver->errno_of_thread;
 
@@ -72,8 +72,7 @@ static inline __attribute__((always_inline)) void make_way(struct coroutine *cor
 static inline void release_word(struct coroutine *coroutine)
 {
 	struct coroutine_carrier *carrier = coroutine->carrier;
-	uint64_t word =
-		atomic_load_explicit(&carrier->word, memory_order_relaxed) | WORD_TASK;
+	uint64_t word = atomic_load_explicit(&carrier->word, memory_order_relaxed) | WORD_TASK;
 
 	coroutine->expected = word;
 	atomic_store_explicit(&carrier->word, word, memory_order_release);
