@@ -79,16 +79,14 @@ static bool copy_host(const struct url_host *found, struct host *host)
 
 static int read_url(const char *url, struct url_host *found, struct host *host, const char **reason)
 {
-	const char *authority = strstr(url, "//");
-
 	if (has_odd_bytes(url))
 		return refuse(-EINVAL, reason, "it has a byte that needs percent-encoding");
-	if (authority && memchr(authority, '@', strcspn(authority + 2, "/?#") + 2))
-		return refuse(-EINVAL, reason, "a user or password is not supported");
 	if (strchr(url, '#'))
 		return refuse(-EINVAL, reason, "a fragment (#) is never sent to a server");
 	if (url_host_find(url, found) < 0)
 		return refuse(-EINVAL, reason, "it is no http:// or https:// URL with a host");
+	if (found->has_user)
+		return refuse(-EINVAL, reason, "a user or password is not supported");
 	if (!copy_host(found, host))
 		return refuse(-EINVAL, reason, "its host is not written in the usual way");
 	return 0;
@@ -159,6 +157,8 @@ int url_pattern_parse(const char *text, struct url_pattern *out, const char **re
 		return error;
 	if (found.name[found.name_len + strcspn(found.name + found.name_len, "/?")] != '\0')
 		return refuse(-EINVAL, reason, "only a scheme, a host and a port are compared");
+	if (pattern.is_below && host.length <= strlen("a."))
+		return refuse(-EINVAL, reason, "a star with a point is followed by a name");
 	if (pattern.is_below)
 		name += strlen("a.");
 	pattern.is_tls = found.is_tls;

@@ -71,6 +71,25 @@ static void hosts_are_told_apart_by_name_and_port(void **state)
 	}
 }
 
+static void calls_with_different_policies_share_no_connection(void **state)
+{
+	struct http1_destination to = destination_of("http://h/");
+	struct http1_destination public = to;
+	struct http1_connection connections[2] = {0};
+	struct http1_hosts hosts = {0};
+
+	(void)state;
+	public.addresses = &address_policy_public;
+	assert_int_equal(http1_hosts_add(&hosts, &to, &connections[0]), 0);
+	assert_null(http1_hosts_find(&hosts, &public));
+	assert_int_equal(http1_hosts_add(&hosts, &public, &connections[1]), 0);
+	assert_ptr_equal(http1_hosts_find(&hosts, &to), connections[0].host);
+	assert_ptr_equal(http1_hosts_find(&hosts, &public), connections[1].host);
+	http1_hosts_remove(&hosts, &connections[0]);
+	assert_null(http1_hosts_find(&hosts, &to));
+	http1_hosts_remove(&hosts, &connections[1]);
+}
+
 static void assert_address(const struct http1_address *address, const char *text, uint16_t port)
 {
 	char found[INET6_ADDRSTRLEN];
@@ -126,6 +145,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_last_to_become_idle_is_used_first_and_the_first_closed_first),
 		cmocka_unit_test(hosts_are_told_apart_by_name_and_port),
+		cmocka_unit_test(calls_with_different_policies_share_no_connection),
 		cmocka_unit_test(addresses_are_taken_off_a_list),
 		cmocka_unit_test(an_address_may_have_a_zone),
 	};

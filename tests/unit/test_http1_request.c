@@ -69,6 +69,56 @@ static void says_how_long_a_body_is(void **state)
 	            "DELETE / HTTP/1.1\r\nHost: h" REST "\r\n");
 }
 
+static void sends_the_headers_of_the_call_after_host(void **state)
+{
+	static const struct http_header headers[] = {
+		{"X-A", "1"}, {"x-b", ""}, {"X-A", "\xc3\xa4, 2"}};
+
+	(void)state;
+	assert_head(&(struct http_call){.url = "http://h/", .headers = headers, .header_count = 3},
+	            "GET / HTTP/1.1\r\nHost: h\r\nX-A: 1\r\nx-b: \r\nX-A: \xc3\xa4, 2" REST "\r\n");
+	assert_head(&(struct http_call){.url = "http://h/",
+	                                .method = "POST",
+	                                .body = "x",
+	                                .body_len = 1,
+	                                .headers = headers,
+	                                .header_count = 1},
+	            "POST / HTTP/1.1\r\nHost: h\r\nX-A: 1" REST "Content-Length: 1\r\n\r\n");
+}
+
+static void those_of_the_call_take_the_place_of_its_own(void **state)
+{
+	static const struct http_header headers[] = {{"accept", "text/html"}, {"USER-AGENT", "me"}};
+
+	(void)state;
+	assert_head(&(struct http_call){.url = "http://h/", .headers = headers, .header_count = 2},
+	            "GET / HTTP/1.1\r\nHost: h\r\naccept: text/html\r\nUSER-AGENT: me\r\n\r\n");
+	assert_head(&(struct http_call){.url = "http://h/", .headers = headers, .header_count = 1},
+	            "GET / HTTP/1.1\r\nHost: h\r\naccept: text/html\r\n"
+	            "User-Agent: fanoutd/" FANOUTD_VERSION "\r\n\r\n");
+}
+
+static void takes_headers_of_any_length(void **state)
+{
+	static char value[60001], expected[60300];
+
+	(void)state;
+	for (size_t length = 1; length < 60000; length = length < 400 ? length + 1 : 3 * length) {
+		const struct http_header header = {"Name", value};
+
+		memset(value, 'v', length);
+		value[length] = '\0';
+		assert_in_range(snprintf(expected, sizeof(expected),
+		                         "GET / HTTP/1.1\r\nHost: h\r\nName: %s" REST "\r\n",
+		                         value),
+		                1, sizeof(expected) - 1);
+		assert_head(&(struct http_call){.url = "http://h",
+		                                .headers = &header,
+		                                .header_count = 1},
+		            expected);
+	}
+}
+
 static void knows_what_may_be_repeated(void **state)
 {
 	static const char *const yes[] = {"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"};
@@ -88,6 +138,11 @@ static void knows_what_may_be_repeated(void **state)
 			init(&request, &(struct http_call){.url = "http://h", .method = no[i]}), 0);
 		assert_false(request.is_repeatable);
 	}
+	assert_int_equal(
+		init(&request,
+	             &(struct http_call){.url = "http://h", .method = "POST", .repeatable = true}),
+		0);
+	assert_true(request.is_repeatable);
 }
 
 static void takes_a_url_of_any_length(void **state)
@@ -116,9 +171,18 @@ static void refuses_what_would_break_the_lines(void **state)
 		"http://h/?a\nb", "http://u@h/",        "http://u:word@h:81/", "http://@h/",
 	};
 	static const char *const methods[] = {"", "GET /", "G\r\nET", "G\tT", "G(T)", "G\x80T"};
+	static const struct http_header headers[] = {
+		{"", "a"},          {"a b", "a"}, {"a\r\nb", "a"},
+		{"a", "b\r\nc: d"}, {"a:", "b"},  {"a", "b\n"},
+	};
 	struct http1_request request;
 
 	(void)state;
+	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
+		assert_int_equal(init(&request, &(struct http_call){.url = "http://h/",
+		                                                    .headers = &headers[i],
+		                                                    .header_count = 1}),
+		                 -EINVAL);
 	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++)
 		assert_int_equal(init(&request, &(struct http_call){.url = urls[i]}), -EINVAL);
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
@@ -134,6 +198,9 @@ int main(void)
 		cmocka_unit_test(names_the_host_as_the_url_does),
 		cmocka_unit_test(asks_for_the_path_and_query),
 		cmocka_unit_test(says_how_long_a_body_is),
+		cmocka_unit_test(sends_the_headers_of_the_call_after_host),
+		cmocka_unit_test(those_of_the_call_take_the_place_of_its_own),
+		cmocka_unit_test(takes_headers_of_any_length),
 		cmocka_unit_test(knows_what_may_be_repeated),
 		cmocka_unit_test(takes_a_url_of_any_length),
 		cmocka_unit_test(refuses_what_would_break_the_lines),
