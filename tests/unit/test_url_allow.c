@@ -148,9 +148,8 @@ static void a_url_in_which_hosts_may_be_mistaken_is_none(void **state)
 		"http://a.example\r\nHost: b/",
 		"http://a.example/\x7f",
 		"http://a.example/\xc3\xa4",
-		"http://\xef\xbd\x81.example/", /* a full-width a */
-		"http://127\xe3\x80\x82"
-		"0.0.1/", /* ideographic full stops */
+		"http://\xef\xbd\x81.example/",  /* a full-width a */
+		"http://a\xe3\x80\x82.example/", /* an ideographic full stop */
 		"http://a..example/",
 		"http://.a.example/",
 		"http://./",
