@@ -22,6 +22,7 @@ const char *http_failure_name(enum http_failure failure)
 		[HTTP_PROTOCOL] = "protocol",
 		[HTTP_DNS] = "dns",
 		[HTTP_TLS] = "tls",
+		[HTTP_BREAKER] = "breaker",
 	};
 
 	assert(failure < HTTP_FAILURES);
@@ -53,6 +54,12 @@ static void clear_outcome(struct http_call *call)
 	call->replied = false;
 	call->has_retry_after = false;
 	call->retry_after_s = 0;
+}
+
+enum http_failure http_call_pass_straight(struct http_client *client, struct http_call *call,
+                                          struct deadline deadline)
+{
+	return client->ops->call(client, call, deadline);
 }
 
 enum http_failure http_call(struct http_client *client, struct http_call *call,

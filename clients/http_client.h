@@ -27,6 +27,7 @@ enum http_failure {
 	HTTP_PROTOCOL,
 	HTTP_DNS,
 	HTTP_TLS,
+	HTTP_BREAKER,  /* the upstream has failed too often of late, and is left alone */
 	HTTP_FAILURES, /* how many there are */
 };
 
@@ -113,6 +114,10 @@ enum http_failure http_call(struct http_client *client, struct http_call *call,
 /** For a client that passes calls on to another one: start @call there now, whatever time has
  * passed since http_call(). Returns what the other's ops->call() does. */
 enum http_failure http_call_pass_on(struct http_client *client, struct http_call *call);
+
+/** The same for one that lets no time pass before: with the @deadline that it was given itself. */
+enum http_failure http_call_pass_straight(struct http_client *client, struct http_call *call,
+                                          struct deadline deadline);
 
 /** For one that passes a call on a second time: forget the first outcome, but for attempts. */
 void http_call_forget(struct http_call *call);

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -36,6 +37,8 @@ struct upstream_client {
 	pthread_mutex_t lock; /* guards the table */
 	struct upstream *buckets[BUCKETS];
 	unsigned count;
+
+	atomic_uint waiting; /* for a permit; relaxed: a statistic */
 };
 
 /* ------ the table */
@@ -124,12 +127,15 @@ static enum http_failure wait_for_start(struct upstream_client *self, struct ups
 static enum http_failure wait_for_permit(struct upstream_client *self, struct upstream *upstream,
                                          struct http_call *call)
 {
-	struct deadline patience = deadline_in_ms(self->limits.permit_wait_ms);
+	struct deadline patience;
 	int error;
 
-	if (self->limits.permits == 0)
+	if (self->limits.permits == 0 || task_semaphore_try_acquire(&upstream->permits) == 0)
 		return HTTP_OK;
+	patience = deadline_in_ms(self->limits.permit_wait_ms);
+	atomic_fetch_add_explicit(&self->waiting, 1, memory_order_relaxed);
 	error = task_semaphore_acquire(&upstream->permits, deadline_earlier(patience, call->until));
+	atomic_fetch_sub_explicit(&self->waiting, 1, memory_order_relaxed);
 	if (error == -ETIMEDOUT && patience.ns <= call->until.ns)
 		return http_fail(call, HTTP_NO_PERMIT, "no permit for a call to this upstream");
 	return error < 0 ? http_fail_wait(call, error) : HTTP_OK;
@@ -209,4 +215,20 @@ int upstream_client_create(struct http_client *inner, const struct upstream_limi
 	pthread_mutex_init(&self->lock, NULL);
 	*out = &self->client;
 	return 0;
+}
+
+void upstream_client_usage(struct http_client *client, struct upstream_usage *out)
+{
+	struct upstream_client *self = (struct upstream_client *)client;
+	unsigned in_use = 0;
+
+	pthread_mutex_lock(&self->lock);
+	for (unsigned i = 0; i < BUCKETS && self->limits.permits > 0; i++)
+		for (struct upstream *at = self->buckets[i]; at; at = at->next)
+			in_use += self->limits.permits - task_semaphore_free(&at->permits);
+	pthread_mutex_unlock(&self->lock);
+	*out = (struct upstream_usage){
+		.permits_in_use = in_use,
+		.waiting = atomic_load_explicit(&self->waiting, memory_order_relaxed),
+	};
 }

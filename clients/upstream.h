@@ -28,4 +28,13 @@ enum { UPSTREAMS_MAX = 1024 };
 int upstream_client_create(struct http_client *inner, const struct upstream_limits *limits,
                            struct http_client **out);
 
+/** A snapshot, of all its upstreams together. */
+struct upstream_usage {
+	unsigned permits_in_use;
+	unsigned waiting; /* calls, for a permit */
+};
+
+/** Of a client made above. Any thread. */
+void upstream_client_usage(struct http_client *client, struct upstream_usage *out);
+
 #endif

@@ -83,3 +83,13 @@ void task_semaphore_release(struct task_semaphore *semaphore)
 		semaphore->permits++;
 	pthread_mutex_unlock(&semaphore->lock);
 }
+
+unsigned task_semaphore_free(struct task_semaphore *semaphore)
+{
+	unsigned permits;
+
+	pthread_mutex_lock(&semaphore->lock);
+	permits = semaphore->permits;
+	pthread_mutex_unlock(&semaphore->lock);
+	return permits;
+}

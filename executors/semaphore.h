@@ -38,7 +38,10 @@ int task_semaphore_try_acquire(struct task_semaphore *semaphore);
 /** Give a permit back, or add one. Any thread; never waits. */
 void task_semaphore_release(struct task_semaphore *semaphore);
 
-/* For mutex.c: the same, saying what the caller waits for. */
+/** How many permits are free at the moment. Any thread. */
+unsigned task_semaphore_free(struct task_semaphore *semaphore);
+
+/* For mutex.c: acquire, saying what the caller waits for. */
 int task_semaphore_acquire_at(struct task_semaphore *semaphore, struct wait_site site,
                               struct deadline deadline);
 void task_semaphore_acquire_masked_at(struct task_semaphore *semaphore, struct wait_site site);

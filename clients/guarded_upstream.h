@@ -1,0 +1,50 @@
+#ifndef CLIENTS_GUARDED_UPSTREAM_H
+#define CLIENTS_GUARDED_UPSTREAM_H
+
+#include <stdatomic.h>
+
+#include "clients/upstream_settings.h"
+#include "clients/upstream_stats.h"
+
+/*
+ * One upstream with all that stands before it, for upstream_set.c. A call goes through
+ *
+ *	a meter       upstream_meter.c
+ *	hedging       hedge_client.c     a second attempt beside a slow first
+ *	retries       retry_client.c     after a failed one, within a budget
+ *	a breaker     breaker_client.c   none while the upstream fails
+ *	limits        upstream.c         a permit for each attempt
+ *	the wire      http1_client.c or curl_client.c, shared by all upstreams
+ *
+ * of which those that are not configured are not there.
+ */
+struct guarded_upstream {
+	struct http_client *client;         /* the first; owns those below, but for the wire */
+	struct upstream_settings *settings; /* owned; constant */
+	char *origin;                       /* owned; "https://host:8443"; NULL: any. Constant */
+	atomic_uint references; /* release on the way down, acquire by the last: it frees what the
+	                           others have used */
+
+	/* Of the chain, for their statistics; NULL: not there. */
+	struct http_client *hedge, *retry, *breaker, *limits;
+};
+
+/**
+ * @settings are copied. @seed is for random pauses. On success *@out has one reference.
+ *
+ * Returns 0; -EINVAL its URL has no host that can be called; -ENOMEM; what wire_clients_find()
+ * does.
+ */
+int guarded_upstream_create(const struct upstream_settings *settings, struct wire_clients *wire,
+                            uint64_t seed, struct guarded_upstream **out);
+
+/** Any thread. */
+void guarded_upstream_acquire(struct guarded_upstream *upstream);
+
+/** No call of the caller's is in progress. Any thread. NULL is ignored. */
+void guarded_upstream_release(struct guarded_upstream *upstream);
+
+/** Any thread. */
+void guarded_upstream_stats(struct guarded_upstream *upstream, struct upstream_stats *out);
+
+#endif

@@ -1,0 +1,70 @@
+#include "clients/hedge.h"
+
+#include <assert.h>
+
+/* Walking all classes for each call would cost more than the rest of it. */
+enum { LATENCIES_BETWEEN_LOOKS = 50 };
+
+void hedge_init(struct hedge *hedge, const struct hedge_settings *settings)
+{
+	assert(settings->percentile >= 50 && settings->percentile <= 99);
+	assert(settings->budget_percent >= 1 && settings->budget_percent <= 100);
+	*hedge = (struct hedge){
+		.settings = *settings,
+		.hundredths = HEDGE_BUDGET_FIRST * 100,
+		.delay_ns = INT64_MAX,
+		.until_asked = HEDGE_LEAST_CALLS,
+	};
+}
+
+int64_t hedge_begin(struct hedge *hedge)
+{
+	hedge->hundredths += hedge->settings.budget_percent;
+	if (hedge->hundredths > HEDGE_BUDGET_MOST * 100)
+		hedge->hundredths = HEDGE_BUDGET_MOST * 100;
+	return hedge->hundredths >= 100 ? hedge->delay_ns : INT64_MAX;
+}
+
+bool hedge_take(struct hedge *hedge)
+{
+	if (hedge->hundredths < 100)
+		return false;
+	hedge->hundredths -= 100;
+	return true;
+}
+
+static uint64_t root(uint64_t number)
+{
+	uint64_t low = 0, high = number + 1;
+
+	while (high - low > 1) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (middle * middle <= number)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Of @count, a binomial's mean less twice its deviation: count * p - 2 * sqrt(count * p * (1 - p)).
+ */
+static uint32_t low_rank(uint64_t count, uint64_t percent)
+{
+	uint64_t mean = count * percent / 100;
+	uint64_t twice_deviation = root(4 * count * percent * (100 - percent) / 10000);
+
+	return mean > twice_deviation + 1 ? (uint32_t)(mean - twice_deviation) : 1;
+}
+
+void hedge_learn(struct hedge *hedge, int64_t now_ns, int64_t took_ns)
+{
+	latency_window_add(&hedge->latencies, now_ns, took_ns);
+	if (--hedge->until_asked > 0)
+		return;
+	hedge->until_asked = LATENCIES_BETWEEN_LOOKS;
+	hedge->delay_ns = latency_window_at_rank(
+		&hedge->latencies,
+		low_rank(latency_window_count(&hedge->latencies), hedge->settings.percentile));
+}
