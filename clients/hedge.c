@@ -17,12 +17,13 @@ void hedge_init(struct hedge *hedge, const struct hedge_settings *settings)
 	};
 }
 
-int64_t hedge_begin(struct hedge *hedge)
+int64_t hedge_begin(struct hedge *hedge, int64_t now_ns)
 {
 	hedge->hundredths += hedge->settings.budget_percent;
 	if (hedge->hundredths > HEDGE_BUDGET_MOST * 100)
 		hedge->hundredths = HEDGE_BUDGET_MOST * 100;
-	return hedge->hundredths >= 100 ? hedge->delay_ns : INT64_MAX;
+	return hedge->hundredths >= 100 && now_ns >= hedge->rests_until_ns ? hedge->delay_ns
+	                                                                   : INT64_MAX;
 }
 
 bool hedge_take(struct hedge *hedge)
@@ -31,6 +32,11 @@ bool hedge_take(struct hedge *hedge)
 		return false;
 	hedge->hundredths -= 100;
 	return true;
+}
+
+void hedge_rest(struct hedge *hedge, int64_t now_ns)
+{
+	hedge->rests_until_ns = now_ns + HEDGE_REST_NS;
 }
 
 static uint64_t root(uint64_t number)

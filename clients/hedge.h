@@ -31,22 +31,29 @@ enum {
 	HEDGE_BUDGET_MOST = 50,  /* at most */
 };
 
+/** How long nothing is hedged after hedge_rest(). */
+#define HEDGE_REST_NS INT64_C(1000000000)
+
 struct hedge {
 	struct hedge_settings settings; /* constant */
 	unsigned hundredths;            /* of a hedge: the budget */
 	struct latency_window latencies;
 	int64_t delay_ns;     /* INT64_MAX: not known yet */
 	unsigned until_asked; /* latencies to come before delay_ns is worked out again */
+	int64_t rests_until_ns;
 };
 
 void hedge_init(struct hedge *hedge, const struct hedge_settings *settings);
 
 /** A call begins. Returns how long it may take before it is hedged; INT64_MAX: whatever it takes,
- * because it is not known yet, or for want of budget. */
-int64_t hedge_begin(struct hedge *hedge);
+ * because that is not known yet, for want of budget, or after hedge_rest(). */
+int64_t hedge_begin(struct hedge *hedge, int64_t now_ns);
 
 /** Take a second attempt out of the budget. False: it is used up. */
 bool hedge_take(struct hedge *hedge);
+
+/** There are no threads for attempts beside each other at the moment. */
+void hedge_rest(struct hedge *hedge, int64_t now_ns);
 
 /** A first attempt has brought an answer after @took_ns, or would have taken longer than that. */
 void hedge_learn(struct hedge *hedge, int64_t now_ns, int64_t took_ns);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "clients/retry.h"
@@ -22,7 +23,8 @@ struct leg {
 	struct task task; /* first */
 	struct http_client *inner;
 	struct http_call call; /* a copy, with an outcome of its own */
-	bool has_run;
+	struct task *parent;
+	atomic_bool has_begun; /* relaxed: it guards nothing; the parent is woken after it */
 };
 
 /* Both of them, on the calling task's stack. */
@@ -34,12 +36,12 @@ struct race {
 
 /* ------ the client's state */
 
-static int64_t begin(struct hedge_client *self)
+static int64_t begin(struct hedge_client *self, int64_t now_ns)
 {
 	int64_t delay_ns;
 
 	pthread_mutex_lock(&self->lock);
-	delay_ns = hedge_begin(&self->hedge);
+	delay_ns = hedge_begin(&self->hedge, now_ns);
 	pthread_mutex_unlock(&self->lock);
 	return delay_ns;
 }
@@ -53,6 +55,15 @@ static bool take(struct hedge_client *self)
 	self->stats.refused += !is_taken;
 	pthread_mutex_unlock(&self->lock);
 	return is_taken;
+}
+
+static void rest(struct hedge_client *self)
+{
+	int64_t now_ns = deadline_now_ns();
+
+	pthread_mutex_lock(&self->lock);
+	hedge_rest(&self->hedge, now_ns);
+	pthread_mutex_unlock(&self->lock);
 }
 
 static void learn(struct hedge_client *self, int64_t began_ns)
@@ -79,11 +90,17 @@ static bool is_answered(const struct http_call *call)
 	return call->failure == HTTP_OK && !retry_is_worth_it(call);
 }
 
+static bool has_begun(const struct leg *leg)
+{
+	return atomic_load_explicit(&leg->has_begun, memory_order_relaxed);
+}
+
 static int run_leg(struct task *task)
 {
 	struct leg *leg = (struct leg *)task;
 
-	leg->has_run = true;
+	atomic_store_explicit(&leg->has_begun, true, memory_order_relaxed);
+	task_wake(leg->parent); /* which joins us, and so is still there */
 	leg->call.failure = http_call_pass_on(leg->inner, &leg->call);
 	return 0;
 }
@@ -95,18 +112,30 @@ static int start_leg(struct race *race, struct leg *leg, struct http_client *inn
 		.task = {.run = run_leg, .name = "hedged call"},
 		.inner = inner,
 		.call = *call,
+		.parent = task_current(),
 	};
 	leg->call.attempts = 0;
 	return scope_fork(&race->scope, &leg->task);
 }
 
+/* Who waits for a scope on a pool runs its child itself at once: let another thread come first. */
+static void await_begin(struct hedge_client *self, const struct leg *leg)
+{
+	struct deadline patience = deadline_in_ns(HEDGE_START_NS);
+	int error = 0;
+
+	while (!has_begun(leg) && error == 0)
+		error = task_park(patience);
+	if (error == -ETIMEDOUT)
+		rest(self);
+}
+
 /* Wait for the first attempt, until it is to be hedged. True: it is over. */
-static bool first_is_over(struct race *race, struct deadline hedge_at)
+static bool first_is_over(struct hedge_client *self, struct race *race, struct deadline hedge_at)
 {
 	struct task *over;
 
-	/* Who asks a scope on a pool runs its child itself at once: let another thread come. */
-	(void)task_park(deadline_earlier(hedge_at, deadline_in_ns(HEDGE_START_NS)));
+	await_begin(self, &race->legs[0]);
 	return scope_next(&race->scope, hedge_at, &over) != -ETIMEDOUT;
 }
 
@@ -117,7 +146,7 @@ static struct leg *find_answer(struct race *race)
 	while (scope_next(&race->scope, DEADLINE_NEVER, &over) > 0) {
 		struct leg *leg = (struct leg *)over;
 
-		if (leg->has_run && is_answered(&leg->call))
+		if (has_begun(leg) && is_answered(&leg->call))
 			return leg;
 	}
 	return NULL;
@@ -135,9 +164,9 @@ static struct leg *finish_race(struct race *race)
 	(void)scope_join(&race->scope);
 	if (winner)
 		return winner;
-	if (first->has_run)
+	if (has_begun(first))
 		return first;
-	return second->has_run ? second : NULL;
+	return has_begun(second) ? second : NULL;
 }
 
 /* Leave the outcome of the winner in @call, and nothing of the other one. */
@@ -172,7 +201,7 @@ static enum http_failure run_race(struct hedge_client *self, struct race *race,
 	int64_t began_ns = call->started_ns;
 	struct leg *second = &race->legs[1], *winner;
 
-	if (!first_is_over(race, hedge_at) && take(self))
+	if (!first_is_over(self, race, hedge_at) && take(self))
 		race->is_hedged = start_leg(race, second, self->inner, call) == 0;
 	winner = finish_race(race);
 	if (!winner)
@@ -180,7 +209,7 @@ static enum http_failure run_race(struct hedge_client *self, struct race *race,
 
 	if (is_answered(&winner->call))
 		learn(self, began_ns); /* of a first attempt that has lost: that it takes longer */
-	if (second->has_run)
+	if (has_begun(second))
 		count_hedge(self, winner == second);
 	return conclude(race, winner, call);
 }
@@ -194,7 +223,7 @@ static enum http_failure hedge_client_call(struct http_client *client, struct ht
 
 	if (!http_call_is_repeatable(call))
 		return http_call_pass_straight(self->inner, call, deadline);
-	delay_ns = begin(self);
+	delay_ns = begin(self, call->started_ns);
 	if (delay_ns == INT64_MAX)
 		return call_alone(self, call);
 

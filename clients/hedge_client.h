@@ -12,10 +12,10 @@
  * other.
  *
  * Only calls that may be sent twice are hedged. Each attempt is a task of its own then. Where there
- * is no task for it, or no thread of the pool comes for it within HEDGE_START_NS, it is made by the
- * calling task, without a second one.
+ * is none for it, or nothing comes to run it within HEDGE_START_NS because all threads are taken,
+ * the calling task makes it, without a second one, and for a second no call is hedged.
  */
-#define HEDGE_START_NS INT64_C(1000000)
+#define HEDGE_START_NS INT64_C(20000000)
 
 struct hedge_stats {
 	uint64_t hedges;  /* second attempts */
