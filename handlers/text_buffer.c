@@ -1,5 +1,6 @@
 #include "handlers/text_buffer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -95,25 +96,42 @@ static bool needs_escape(char byte)
 	return byte == '"' || byte == '\\' || (unsigned char)byte < ' ';
 }
 
-void text_buffer_append_quoted(struct text_buffer *buffer, const char *text)
+/* RFC 8259, 7: those that are common have a short form. */
+static void append_escape(struct text_buffer *buffer, char byte)
 {
+	static const char plain[] = "\"\\\n\r\t", letters[] = "\"\\nrt";
+	const char *found = byte ? strchr(plain, byte) : NULL;
+	char brief[] = {'\\', found ? letters[found - plain] : '\0'};
 	char escape[] = "\\u00xx";
 
-	text_buffer_append(buffer, "\"");
-	while (*text) {
+	escape[4] = "0123456789abcdef"[(unsigned char)byte / 16];
+	escape[5] = "0123456789abcdef"[(unsigned char)byte % 16];
+	if (found)
+		text_buffer_append_bytes(buffer, brief, sizeof(brief));
+	else
+		text_buffer_append_bytes(buffer, escape, sizeof(escape) - 1);
+}
+
+void text_buffer_append_escaped(struct text_buffer *buffer, const char *text, size_t count)
+{
+	const char *end = text + count;
+
+	while (text < end) {
 		const char *start = text;
 
-		while (*text && !needs_escape(*text))
+		while (text < end && !needs_escape(*text))
 			text++;
 		text_buffer_append_bytes(buffer, start, (size_t)(text - start));
-		if (!*text)
-			break;
-		escape[4] = "0123456789abcdef"[(unsigned char)*text / 16];
-		escape[5] = "0123456789abcdef"[(unsigned char)*text % 16];
-		text_buffer_append(buffer, escape);
-		text++;
+		if (text < end)
+			append_escape(buffer, *text++);
 	}
-	text_buffer_append(buffer, "\"");
+}
+
+void text_buffer_append_quoted(struct text_buffer *buffer, const char *text)
+{
+	text_buffer_append_bytes(buffer, "\"", 1);
+	text_buffer_append_escaped(buffer, text, strlen(text));
+	text_buffer_append_bytes(buffer, "\"", 1);
 }
 
 void text_buffer_append_tenths(struct text_buffer *buffer, uint64_t tenths)
@@ -127,6 +145,13 @@ void text_buffer_trim(struct text_buffer *buffer, char byte)
 {
 	if (buffer->length > 0 && buffer->data[buffer->length - 1] == byte)
 		buffer->length--;
+}
+
+void text_buffer_cut(struct text_buffer *buffer, size_t length)
+{
+	assert(length <= buffer->length);
+	buffer->length = length;
+	buffer->error = 0;
 }
 
 int text_buffer_take(struct text_buffer *buffer, char **data, size_t *length)

@@ -34,14 +34,19 @@ void text_buffer_append_unsigned(struct text_buffer *buffer, uint64_t number);
 /** "0x7f3e" for @number. */
 void text_buffer_append_hex(struct text_buffer *buffer, uint64_t number);
 
-/** @text, which is UTF-8, as a JSON string with its quotes. */
+/** @text, which is UTF-8, as a JSON string with its quotes; or without them. */
 void text_buffer_append_quoted(struct text_buffer *buffer, const char *text);
+void text_buffer_append_escaped(struct text_buffer *buffer, const char *text, size_t count);
 
 /** @tenths as a number with one decimal: 10132 is "1013.2". */
 void text_buffer_append_tenths(struct text_buffer *buffer, uint64_t tenths);
 
 /** Take the last byte away if it is @byte: the comma after the last member of a list. */
 void text_buffer_trim(struct text_buffer *buffer, char byte);
+
+/** Back to the first @length bytes, and without the error: as if the rest had never been appended.
+ */
+void text_buffer_cut(struct text_buffer *buffer, size_t length);
 
 /** On success the text is the caller's, to be freed, and the buffer empty. Returns 0 or error. */
 int text_buffer_take(struct text_buffer *buffer, char **data, size_t *length);

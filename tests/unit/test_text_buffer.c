@@ -35,11 +35,11 @@ static void numbers_are_printed_exactly(void **state)
 static void strings_are_quoted_as_json_wants_them(void **state)
 {
 	struct text_buffer buffer;
-	static const char expected[] = "\"a\\u0022b\\u005cc\\u000a\\u0001\xc3\xa4\"\"\"";
+	static const char expected[] = "\"a\\\"b\\\\c\\n\\u0001\\r\\t\xc3\xa4\"\"\"";
 
 	(void)state;
 	text_buffer_init(&buffer, 1000);
-	text_buffer_append_quoted(&buffer, "a\"b\\c\n\1\xc3\xa4");
+	text_buffer_append_quoted(&buffer, "a\"b\\c\n\1\r\t\xc3\xa4");
 	text_buffer_append_quoted(&buffer, "");
 	assert_int_equal(buffer.error, 0);
 	assert_int_equal(buffer.length, strlen(expected));
@@ -113,9 +113,25 @@ static void what_is_taken_outlives_the_buffer(void **state)
 	free(data);
 }
 
+static void what_is_cut_off_leaves_no_error(void **state)
+{
+	struct text_buffer buffer;
+
+	(void)state;
+	text_buffer_init(&buffer, 10);
+	text_buffer_append(&buffer, "abc");
+	text_buffer_append(&buffer, "more than ten bytes");
+	assert_int_equal(buffer.error, -ENOBUFS);
+	text_buffer_cut(&buffer, 2);
+	text_buffer_append_escaped(&buffer, "d\"e", 2); /* without the e */
+	expect_text(&buffer, "abd\\\"");
+	text_buffer_finish(&buffer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_cut_off_leaves_no_error),
 		cmocka_unit_test(numbers_are_printed_exactly),
 		cmocka_unit_test(strings_are_quoted_as_json_wants_them),
 		cmocka_unit_test(trims_only_the_byte_it_is_told),
