@@ -94,16 +94,6 @@ static void append_errors(struct text_buffer *buffer, const char *name,
 	close_object(buffer);
 }
 
-/* In tenths of a percent, to the nearest, but 100.0 means all and 0.0 none. */
-static uint64_t tenths_of_percent(uint64_t part, uint64_t whole)
-{
-	uint64_t tenths = (part * 1000 + whole / 2) / whole;
-
-	if (tenths == 1000 && part < whole)
-		return 999;
-	return tenths == 0 && part > 0 ? 1 : tenths;
-}
-
 static void append_coverage(struct text_buffer *buffer, const struct batch_summary *summary)
 {
 	append_key(buffer, "coverage");

@@ -48,8 +48,8 @@ void batch_respond_overloaded(struct response *response, const char *detail)
 	response_add_header(response, "Retry-After", "1");
 }
 
-static void respond_over_memory(struct response *response, const char *what,
-                                const struct batch_limits *limits)
+void batch_respond_over_memory(struct response *response, const char *what,
+                               const struct batch_limits *limits)
 {
 	response_problem(response, 503, NULL,
 	                 "the %s more than the %zu bytes of max-request-bytes-in-memory", what,
@@ -81,7 +81,7 @@ static void answer(const struct batch_answer *what, const struct batch_request *
 	if (!buffer.error)
 		respond(response, &buffer, what->summary);
 	else if (buffer.error == -ENOBUFS)
-		respond_over_memory(response, "answer needs", limits);
+		batch_respond_over_memory(response, "answer needs", limits);
 	else
 		batch_respond_overloaded(response, "out of memory for the answer");
 	text_buffer_finish(&buffer);
@@ -118,7 +118,7 @@ void batch_respond(const struct batch_request *wanted, const struct request *req
 	struct batch_summary *summary;
 
 	if (bytes_for(wanted->n) > wanted->limits->max_memory_bytes) {
-		respond_over_memory(response, "calls need", wanted->limits);
+		batch_respond_over_memory(response, "calls need", wanted->limits);
 		return;
 	}
 	batch = batch_create(wanted->n);

@@ -49,4 +49,8 @@ void batch_respond(const struct batch_request *wanted, const struct request *req
 /** Answer 503: there is no room at the moment. @detail is UTF-8. */
 void batch_respond_overloaded(struct response *response, const char *detail);
 
+/** The same, as "the @what more than …": "calls need". */
+void batch_respond_over_memory(struct response *response, const char *what,
+                               const struct batch_limits *limits);
+
 #endif

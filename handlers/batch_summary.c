@@ -63,3 +63,12 @@ int64_t nearest_rank(const int64_t *sorted, size_t count, unsigned percent)
 	assert(count > 0 && percent <= 100);
 	return sorted[rank > 0 ? rank - 1 : 0];
 }
+
+uint64_t tenths_of_percent(uint64_t part, uint64_t whole)
+{
+	uint64_t tenths = (part * 1000 + whole / 2) / whole;
+
+	if (tenths == 1000 && part < whole)
+		return 999;
+	return tenths == 0 && part > 0 ? 1 : tenths;
+}

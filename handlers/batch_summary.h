@@ -35,4 +35,8 @@ bool batch_summary_is_overload(const struct batch_summary *summary);
  */
 int64_t nearest_rank(const int64_t *sorted, size_t count, unsigned percent);
 
+/** @part of @whole, not 0, in tenths of a percent, to the nearest; but 1000 means all, and 0 none.
+ */
+uint64_t tenths_of_percent(uint64_t part, uint64_t whole);
+
 #endif

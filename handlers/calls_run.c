@@ -1,0 +1,210 @@
+#include "handlers/calls_run.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "executors/scope.h"
+#include "handlers/calls_window.h"
+
+enum { FORKS_BETWEEN_YIELDS = 1000 };
+
+/* Places in the list of calls, first in, first out; each comes at most once. */
+struct queue {
+	uint32_t *places;
+	size_t first, end;
+};
+
+struct run {
+	struct calls_call *calls;
+	size_t count;
+	struct calls_graph *graph;
+	struct calls_writer *writer;
+	struct scope scope;
+	struct calls_window window;
+	struct queue ready;   /* nothing they wait for is left */
+	struct queue settled; /* and nobody has been told of them yet */
+	size_t out;           /* forked, and not handed out yet */
+	size_t wanted; /* successes that are missing for the policy to be satisfied; 0: it is,
+	                  or wants none */
+	bool fails_fast;
+	int error; /* of the writer */
+};
+
+static void push(struct queue *queue, size_t place)
+{
+	queue->places[queue->end++] = (uint32_t)place;
+}
+
+/* The place at the head; there is one. */
+static size_t pop(struct queue *queue)
+{
+	assert(queue->first < queue->end);
+	return queue->places[queue->first++];
+}
+
+static void settle(struct run *run, size_t place, unsigned outcome)
+{
+	struct calls_call *call = &run->calls[place];
+
+	call->outcome = outcome;
+	call->is_settled = true;
+	push(&run->settled, place);
+}
+
+/* What the policy makes of a call that is settled. */
+static void apply_policy(struct run *run, const struct calls_call *call)
+{
+	bool is_success = calls_call_is_success(call);
+
+	if (is_success && run->wanted > 0 && --run->wanted == 0)
+		scope_cancel(&run->scope, CANCEL_SIBLING_DONE);
+	if (!is_success && run->fails_fast)
+		scope_cancel(&run->scope, CANCEL_SIBLING_DONE);
+}
+
+static void free_dependents(struct run *run, size_t place)
+{
+	const struct calls_graph *graph = run->graph;
+	bool is_success = calls_call_is_success(&run->calls[place]);
+
+	if (!graph->waits_for)
+		return;
+	for (uint32_t i = graph->first[place]; i < graph->first[place + 1]; i++) {
+		uint32_t dependent = graph->dependents[i];
+
+		if (run->calls[dependent].is_settled)
+			continue;
+		if (!is_success)
+			settle(run, dependent, CALLS_DEPENDENCY_FAILED);
+		else if (--graph->waits_for[dependent] == 0)
+			push(&run->ready, dependent);
+	}
+}
+
+static void write_result(struct run *run, struct calls_call *call)
+{
+	if (run->error)
+		return;
+	run->error = calls_writer_result(run->writer, call);
+	if (run->error)
+		scope_cancel(&run->scope, CANCEL_CLIENT_GONE);
+}
+
+/* Tell everybody of what is settled, and of what that settles in turn. */
+static void tell(struct run *run)
+{
+	while (run->settled.first < run->settled.end) {
+		size_t place = pop(&run->settled);
+		struct calls_call *call = &run->calls[place];
+
+		apply_policy(run, call);
+		free_dependents(run, place);
+		calls_window_add(&run->window, call->kept_bytes);
+		write_result(run, call);
+	}
+}
+
+/* As many of those that are ready as may be out. */
+static void fork_ready(struct run *run)
+{
+	while (run->ready.first < run->ready.end && run->out < calls_window_limit(&run->window)) {
+		size_t place = pop(&run->ready);
+		struct task *task = &run->calls[place].task;
+		int error;
+
+		if (run->ready.first % FORKS_BETWEEN_YIELDS == 0)
+			task_yield();
+		task->run = calls_call_make;
+		task->name = "fanout call";
+		error = scope_fork(&run->scope, task);
+		if (error == -ECANCELED)
+			break; /* as the rest will be, once all that are out are back */
+		if (error) {
+			settle(run, place, BATCH_REJECTED);
+			tell(run);
+		} else {
+			run->out++;
+		}
+	}
+}
+
+/* The outcome of what was never made because the scope had ended. */
+static unsigned outcome_of_end(const struct run *run)
+{
+	enum cancel_reason reason = cancel_reason(&run->scope.cancel);
+
+	return reason == CANCEL_DEADLINE ? HTTP_TIMEOUT : HTTP_CANCELED;
+}
+
+static unsigned outcome_of(const struct run *run, const struct calls_call *call)
+{
+	if (call->has_run)
+		return call->outcome;
+	return call->task.result == -EAGAIN ? BATCH_REJECTED : outcome_of_end(run);
+}
+
+static void collect(struct run *run)
+{
+	struct task *task;
+
+	while (scope_next(&run->scope, DEADLINE_NEVER, &task) == 1) {
+		const struct calls_call *call =
+			(const struct calls_call *)((char *)task -
+		                                    offsetof(struct calls_call, task));
+
+		run->out--;
+		settle(run, call->number, outcome_of(run, call));
+		tell(run);
+		fork_ready(run);
+	}
+}
+
+static void settle_rest(struct run *run)
+{
+	for (size_t i = 0; i < run->count; i++)
+		if (!run->calls[i].is_settled)
+			settle(run, i, outcome_of_end(run));
+	tell(run);
+}
+
+static size_t successes_wanted(const struct calls_running *how)
+{
+	return how->policy == CALLS_FIRST ? 1 : how->policy == CALLS_QUORUM ? how->quorum : 0;
+}
+
+size_t calls_run_bytes(size_t count)
+{
+	return 2 * count * sizeof(uint32_t);
+}
+
+int calls_run(struct calls_call *calls, size_t count, struct calls_graph *graph,
+              const struct calls_running *how, struct calls_writer *writer)
+{
+	struct run run = {
+		.calls = calls,
+		.count = count,
+		.graph = graph,
+		.writer = writer,
+		.wanted = successes_wanted(how),
+		.fails_fast = how->policy == CALLS_FAIL_FAST,
+		.ready.places = malloc(calls_run_bytes(count)),
+	};
+
+	if (!run.ready.places)
+		return -ENOMEM;
+	run.settled.places = run.ready.places + count;
+	calls_window_init(&run.window, how->window_bytes);
+	scope_open(&run.scope, &(struct scope_options){.policy = SCOPE_COLLECT,
+	                                               .max_parallel = how->max_parallel,
+	                                               .deadline = how->deadline});
+	for (size_t i = 0; i < count; i++)
+		if (!graph->waits_for || graph->waits_for[i] == 0)
+			push(&run.ready, i);
+	fork_ready(&run);
+	collect(&run);
+	settle_rest(&run);
+	(void)scope_join(&run.scope); /* what became of the children is in the calls */
+	free(run.ready.places);
+	return run.error;
+}
