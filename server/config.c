@@ -6,6 +6,7 @@
 
 #include "server/config_file.h"
 #include "server/config_settings.h"
+#include "server/config_upstreams.h"
 
 #define VARIABLE_PREFIX "FANOUTD_"
 
@@ -250,6 +251,8 @@ static int take_key(struct parse *parse, const char *key, const json_t *value, s
 		return take_setting(parse, setting, value, &mistake);
 	if (strcmp(key, "$schema") == 0) /* for editors */
 		return 0;
+	if (config_is_part(key))
+		return 0; /* later: it goes by what the flags say */
 	mistake.is_of_key = true;
 	return config_mistake(&mistake, setting ? "is for the command line alone"
 	                                        : "is no setting; --help lists them");
@@ -276,6 +279,16 @@ static int take_file(struct parse *parse)
 			return error;
 	}
 	return 0;
+}
+
+/* Once the flags have their values. */
+static int take_parts(struct parse *parse)
+{
+	struct config *config = &parse->config;
+	const struct config_reader reader = {config->file, config->environment, parse->error,
+	                                     parse->error_bytes};
+
+	return config->file ? config_parts_take(&reader, config) : 0;
 }
 
 /* ------ all of it */
@@ -308,7 +321,7 @@ static int check_together(struct parse *parse)
 		(void)snprintf(who, sizeof(who), "--%s", setting->name);
 		return complain(parse, who, "goes with --show-cpus only");
 	}
-	if (!config->upstream && config->slow_listen.host[0] == '\0')
+	if (!config->upstream && config->slow_listen.host[0] == '\0' && config->upstream_count == 0)
 		return complain(
 			parse, "--upstream",
 			"must be given when --slow-listen is off: there is nothing to call");
@@ -354,6 +367,8 @@ int config_parse(int argc, char *const argv[], char *const environment[], struct
 	if (!result)
 		result = take_defaults(&parse);
 	if (!result)
+		result = take_parts(&parse);
+	if (!result)
 		result = check_together(&parse);
 	if (result) {
 		config_finish(&parse.config);
@@ -373,6 +388,7 @@ int config_parse_again(const struct config *config, struct config *out, char *er
 
 void config_finish(struct config *config)
 {
+	config_parts_finish(config);
 	config_file_close(config->file);
 	config->file = NULL;
 }

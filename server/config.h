@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "clients/upstream_settings.h"
+#include "clients/url_allow.h"
 #include "executors/executor.h"
 #include "server/listen_address.h"
 
@@ -37,7 +39,11 @@ enum config_source {
 	CONFIG_FLAG,
 };
 
-enum { CONFIG_SETTINGS_MAX = 48 };
+enum {
+	CONFIG_SETTINGS_MAX = 48,
+	CONFIG_ERROR_BYTES = 640, /* enough for any mistake */
+	CONFIG_PLACE_BYTES = 192, /* FILE:LINE:COLUMN; a long path is cut */
+};
 
 /** Strings are static, borrowed from the arguments and the environment given to config_parse(), or
  * of the file, which config_finish() closes. */
@@ -97,6 +103,12 @@ struct config {
 
 	char warning[160]; /* one line for the log; "": none */
 
+	/* Of the file alone; owned. */
+	struct upstream_settings *upstreams; /* none is the default, that of --upstream */
+	size_t upstream_count;
+	struct url_pattern *allow; /* absolute URLs that may be called */
+	size_t allow_count;
+
 	struct config_file *file; /* owned; NULL: none */
 	int argc;                 /* as given to config_parse(), for config_parse_again() */
 	char *const *argv, *const *environment;
@@ -121,6 +133,19 @@ int config_parse_again(const struct config *config, struct config *out, char *er
 
 /** Free what config_parse() has made. Fine on a zeroed one, and twice. */
 void config_finish(struct config *config);
+
+/** What an upstream called @name is that says nothing but its URL: by the flags. All borrowed. */
+struct upstream_settings config_upstream_defaults(const struct config *config, const char *name);
+
+/** Write "PATH:LINE:COLUMN": where in the file element @index of @part, "upstreams" or "allow", is
+ * or, if it is SIZE_MAX, all of it. The file has it. */
+void config_print_part_place(const struct config *config, const char *part, size_t index,
+                             char out[CONFIG_PLACE_BYTES]);
+
+/** Write the names of the settings that are not the same in @before and @after and that a running
+ * server cannot change, with blanks between them; cut to size. */
+void config_list_restarts(const struct config *before, const struct config *after, char *out,
+                          size_t out_bytes);
 
 /** Write each setting, its value and where it is from, a line each. 0, or -EIO. */
 int config_print(const struct config *config, FILE *out);

@@ -30,22 +30,25 @@ static ssize_t read_all(int fd, char *buffer, size_t bytes)
 	return (ssize_t)used;
 }
 
-/* The bytes of the file in *@text, which has room for one more. */
-static ssize_t read_file(const char *path, char **text)
+/* A block with the bytes of the file and room for one more; NULL with a negative errno in *@bytes.
+ */
+static char *read_file(const char *path, ssize_t *bytes)
 {
+	char *text = malloc(CONFIG_FILE_MAX_BYTES + 1);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t bytes;
 
 	if (fd < 0)
-		return -errno;
-	*text = malloc(CONFIG_FILE_MAX_BYTES + 1);
-	bytes = *text ? read_all(fd, *text, CONFIG_FILE_MAX_BYTES + 1) : -ENOMEM;
-	close(fd);
-	if (bytes > CONFIG_FILE_MAX_BYTES)
-		bytes = -EFBIG;
-	if (bytes < 0)
-		free(*text);
-	return bytes;
+		*bytes = -errno;
+	else
+		*bytes = text ? read_all(fd, text, CONFIG_FILE_MAX_BYTES + 1) : -ENOMEM;
+	if (fd >= 0)
+		close(fd);
+	if (*bytes > CONFIG_FILE_MAX_BYTES)
+		*bytes = -EFBIG;
+	if (*bytes >= 0)
+		return text;
+	free(text);
+	return NULL;
 }
 
 /* ------ parsing */
@@ -122,15 +125,15 @@ int config_file_parse(const char *path, char *text, size_t bytes, struct config_
 int config_file_open(const char *path, struct config_file **out, char *error, size_t error_bytes)
 {
 	struct config_mistake mistake = {.who = path, .text = error, .text_bytes = error_bytes};
-	char *text = NULL;
-	ssize_t bytes = read_file(path, &text);
+	ssize_t bytes;
+	char *text = read_file(path, &bytes);
 
+	if (text)
+		return config_file_parse(path, text, (size_t)bytes, out, error, error_bytes);
 	if (bytes == -EFBIG)
 		return config_mistake(&mistake, "a configuration has at most %d bytes",
 		                      CONFIG_FILE_MAX_BYTES);
-	if (bytes < 0)
-		return config_mistake(&mistake, "cannot read it: %s", strerrordesc_np((int)-bytes));
-	return config_file_parse(path, text, (size_t)bytes, out, error, error_bytes);
+	return config_mistake(&mistake, "cannot read it: %s", strerrordesc_np((int)-bytes));
 }
 
 void config_file_print_place(const struct config_file *file, const struct json_way *way,

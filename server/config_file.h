@@ -18,10 +18,7 @@ struct config_file {
 	json_t *texts;    /* the values that are no strings, as texts */
 };
 
-enum {
-	CONFIG_FILE_MAX_BYTES = 1 << 20, /* longest file that is read */
-	CONFIG_PLACE_BYTES = 192,        /* for config_file_print_place() */
-};
+enum { CONFIG_FILE_MAX_BYTES = 1 << 20 }; /* longest file that is read */
 
 /**
  * Read the file @path, which is borrowed. Returns 0, and *@out is the caller's for

@@ -1,8 +1,10 @@
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "server/config.h"
 #include "server/config_settings.h"
+#include "server/config_upstreams.h"
 
 /* The value of a setting for people: as written, or what its zero value means. */
 static const char *shown(const struct config_setting *setting, const char *text)
@@ -28,6 +30,7 @@ int config_print(const struct config *config, FILE *out)
 		              shown(&config_settings[i], config->origins[i].text),
 		              sources[config->origins[i].source]);
 	}
+	config_parts_print(config, out);
 	return fflush(out) == 0 && !ferror(out) ? 0 : -EIO;
 }
 
@@ -80,4 +83,28 @@ int config_print_help(FILE *out)
 			print_setting(out, setting);
 	}
 	return fflush(out) == 0 && !ferror(out) ? 0 : -EIO;
+}
+
+/* Flags and variables stay as they are while a server runs: it is the file's texts that differ. */
+static bool is_same(const struct config *before, const struct config *after, size_t setting)
+{
+	const char *one = before->origins[setting].text, *other = after->origins[setting].text;
+
+	return one == other || (one && other && strcmp(one, other) == 0);
+}
+
+void config_list_restarts(const struct config *before, const struct config *after, char *out,
+                          size_t out_bytes)
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; config_settings[i].name && used < out_bytes; i++) {
+		int length = 0;
+
+		if (!config_settings[i].is_live && !is_same(before, after, i))
+			length = snprintf(out + used, out_bytes - used, "%s%s", used ? " " : "",
+			                  config_settings[i].name);
+		used += length > 0 ? (size_t)length : 0;
+	}
 }

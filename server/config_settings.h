@@ -56,6 +56,7 @@ struct config_setting {
 	const char *const *choices;    /* words; NULL at the end */
 	enum config_command only_with; /* not CONFIG_SERVE: a flag of that command, no setting */
 	bool not_in_file;
+	bool is_live; /* a reload of the file changes it; others need a restart */
 	const char *help;
 };
 
