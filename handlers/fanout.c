@@ -30,19 +30,35 @@ static void run_call(struct batch_child *child, const struct batch_work *work)
 		burn_cpu(fanout->cpu_us);
 }
 
-static void respond(const struct fanout_handler *self, const struct fanout_parameters *parameters,
-                    const char *url, const struct request *request, struct response *response)
+/* What this request goes by. */
+static struct fanout_options current_options(const struct fanout_handler *self)
+{
+	const struct live_limits *live = self->options.live;
+	struct fanout_options options = self->options;
+
+	if (live) {
+		options.limits.max_n = live_max_n(live);
+		options.limits.max_memory_bytes = live_max_memory_bytes(live);
+		options.call_timeout_ms = live_call_timeout_ms(live);
+		options.max_reply_bytes = live_max_reply_bytes(live);
+	}
+	return options;
+}
+
+static void respond(const struct fanout_options *options,
+                    const struct fanout_parameters *parameters, const char *url,
+                    const struct request *request, struct response *response)
 {
 	struct fanout_work fanout = {
-		.work = {run_call, "fanout call", self->options.client->ops->name},
-		.call = {.client = self->options.client,
+		.work = {run_call, "fanout call", options->client->ops->name},
+		.call = {.client = options->client,
 	                 .url = url,
 	                 .timeout_ms = parameters->timeout_ms,
-	                 .max_reply_bytes = self->options.max_reply_bytes},
+	                 .max_reply_bytes = options->max_reply_bytes},
 		.cpu_us = parameters->cpu_us,
 	};
 	struct batch_request wanted = {
-		.limits = &self->options.limits,
+		.limits = &options->limits,
 		.work = &fanout.work,
 		.n = parameters->n,
 		.deadline_ms = parameters->deadline_ms,
@@ -57,11 +73,12 @@ static void fanout_serve(struct handler *handler, const struct request *request,
                          struct response *response)
 {
 	struct fanout_handler *self = (struct fanout_handler *)handler;
+	struct fanout_options options = current_options(self);
 	struct fanout_parameters parameters;
 	struct query_error error;
 	char *url;
 
-	if (fanout_parameters_read(request->query, &self->options, &parameters, &error)) {
+	if (fanout_parameters_read(request->query, &options, &parameters, &error)) {
 		response_bad_query(response, &error);
 		return;
 	}
@@ -69,7 +86,7 @@ static void fanout_serve(struct handler *handler, const struct request *request,
 		batch_respond_overloaded(response, "out of memory for the calls");
 		return;
 	}
-	respond(self, &parameters, url, request, response);
+	respond(&options, &parameters, url, request, response);
 	free(url);
 }
 

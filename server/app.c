@@ -79,12 +79,15 @@ static int start_executors(struct app *app, char error_text[APP_ERROR_BYTES])
 	return error == 0 ? 0 : explain(error_text, error, "start the executor", failed);
 }
 
-/* What /fanout calls: --upstream, or the slow endpoint, which may listen on every address. */
+/* What GET /fanout calls: --upstream, or the slow endpoint, which may listen on every address. With
+ * neither there is nothing for it to call. */
 static int name_upstream(struct app *app)
 {
 	char slow_url[LISTEN_ADDRESS_URL_BYTES];
 	const char *host = app->config->slow_listen.host;
 
+	if (app->config->upstream == NULL && app->slow_endpoint == NULL)
+		return 0;
 	if (app->config->upstream != NULL) {
 		app->upstream = strdup(app->config->upstream);
 		return app->upstream != NULL ? 0 : -ENOMEM;
@@ -116,12 +119,16 @@ static int create_fanout(struct app *app)
 	const struct config *config = app->config;
 	struct fanout_options options = {
 		.limits = batch_limits_of(config),
+		.live = &app->limits,
 		.client = app->clients.client,
 		.upstream = app->upstream,
 		.call_timeout_ms = config->call_timeout_ms,
 		.max_reply_bytes = config->max_reply_bytes,
 		.experiments = config->experiments,
 	};
+
+	if (app->upstream == NULL)
+		return 0;
 	int error = fanout_handler_create(&options, &app->fanout);
 
 	if (error == 0)
@@ -139,6 +146,9 @@ static int create_pinned(struct app *app, struct handler **out)
 		.call_timeout_ms = config->call_timeout_ms,
 		.max_reply_bytes = config->max_reply_bytes,
 	};
+
+	if (app->upstream == NULL)
+		return 0;
 	int error = blocking_client_create(&app->blocking_client);
 
 	if (error != 0)
@@ -157,8 +167,10 @@ static int create_experiments(struct app *app)
 		error = cpu_handler_create(&limits, &experiments[1]);
 	if (error == 0)
 		error = create_pinned(app, &experiments[2]);
-	for (size_t i = 0; error == 0 && i < APP_EXPERIMENTS; i++)
-		site_add(&app->site, experiments[i], false, false);
+	for (size_t i = 0; error == 0 && i < APP_EXPERIMENTS; i++) {
+		if (experiments[i] != NULL)
+			site_add(&app->site, experiments[i], false, false);
+	}
 	return error;
 }
 
@@ -176,6 +188,7 @@ static int create_handlers(struct app *app)
 	app->metrics.executors = &app->executors;
 	app->metrics.offload = app->offload;
 	app->metrics.client = app->clients.client;
+	app->metrics.upstreams = &app->named_upstreams.upstreams;
 	app->metrics.rejections = &app->rejections;
 	app->metrics.sites[0] = &app->site;
 	app->metrics.sites[1] = admin;
@@ -183,7 +196,8 @@ static int create_handlers(struct app *app)
 	site_add(&app->site, &livez_handler, true, true);
 	site_add(&app->site, &app->readyz.super, true, true);
 	site_add(admin != NULL ? admin : &app->site, &app->metrics.super, true, false);
-	return debug_pages_start(&app->debug_pages, &app->executors);
+	return debug_pages_start(&app->debug_pages, &app->executors,
+	                         &app->named_upstreams.upstreams);
 }
 
 /* Where /debug is served: by the admin listener, or by the main one if nobody else on the network
@@ -267,11 +281,26 @@ static void stop_inner(struct app *app)
 		handler_destroy(app->experiments[i]);
 	handler_destroy(app->fanout);
 	http_client_destroy(app->blocking_client);
+	named_upstreams_stop(&app->named_upstreams);
 	upstream_clients_stop(&app->clients);
 	offload_destroy(app->offload); /* the lookups are over */
 	slow_endpoint_stop(app->slow_endpoint);
 	cpu_watch_finish(&app->cpus);
 	free(app->upstream);
+}
+
+static int start_named_upstreams(struct app *app, char error_text[APP_ERROR_BYTES])
+{
+	const struct named_upstreams_options options = {
+		.default_url = app->upstream,
+		.default_client = app->clients.client,
+		.resolver = app->clients.resolver,
+		.gate = &app->clients.gate,
+	};
+
+	_Static_assert((int)APP_ERROR_BYTES >= (int)NAMED_UPSTREAMS_ERROR_BYTES,
+	               "there is room for what may be said");
+	return named_upstreams_start(&app->named_upstreams, app->config, &options, error_text);
 }
 
 static int start_inner(struct app *app, char error_text[APP_ERROR_BYTES])
@@ -287,8 +316,11 @@ static int start_inner(struct app *app, char error_text[APP_ERROR_BYTES])
 		return explain(error_text, error, "start", "the client");
 	error = upstream_clients_start(&app->clients, app->config, app->upstream, app->offload,
 	                               error_text);
+	if (error == 0)
+		error = start_named_upstreams(app, error_text);
 	if (error != 0)
 		return error;
+	app_take_limits(app, app->config);
 	error = create_handlers(app);
 	return error == 0 ? 0 : explain(error_text, error, "start", "the handlers");
 }
@@ -333,7 +365,22 @@ void app_tick(struct app *app)
 {
 	follow_quota(app);
 	pinned_log_write(&app->pinned_log, &app->executors);
-	http_client_tick(app->clients.client);
+	if (app->clients.client != NULL)
+		http_client_tick(app->clients.client);
+	named_upstreams_tick(&app->named_upstreams);
+}
+
+void app_take_limits(struct app *app, const struct config *config)
+{
+	struct live_limits *limits = &app->limits;
+
+	atomic_store_explicit(&limits->max_n, config->max_n, memory_order_relaxed);
+	atomic_store_explicit(&limits->call_timeout_ms, config->call_timeout_ms,
+	                      memory_order_relaxed);
+	atomic_store_explicit(&limits->max_reply_bytes, config->max_reply_bytes,
+	                      memory_order_relaxed);
+	atomic_store_explicit(&limits->max_memory_bytes, config->max_request_bytes_in_memory,
+	                      memory_order_relaxed);
 }
 
 void app_stop(struct app *app)

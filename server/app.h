@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "executors/offload.h"
+#include "handlers/live_limits.h"
 #include "server/client_setup.h"
 #include "server/config.h"
 #include "server/cpu_watch.h"
@@ -13,6 +14,7 @@
 #include "server/executor_set.h"
 #include "server/fronts.h"
 #include "server/metrics.h"
+#include "server/named_upstreams.h"
 #include "server/pinned_log.h"
 #include "server/probes.h"
 #include "server/rejections.h"
@@ -34,10 +36,12 @@ struct app {
 	struct offload *offload;             /* outlives the executors, whose tasks use it */
 	struct executor_set executors;
 	struct pinned_log pinned_log;
-	char *upstream; /* owned; the URL that /fanout calls */
+	char *upstream; /* owned; the URL that GET /fanout calls; NULL: it has none */
 	struct upstream_clients clients;
-	struct http_client *blocking_client; /* NULL without --experiments */
-	struct handler *fanout;
+	struct named_upstreams named_upstreams;
+	struct live_limits limits;
+	struct http_client *blocking_client;          /* NULL without --experiments */
+	struct handler *fanout;                       /* NULL without an upstream */
 	struct handler *experiments[APP_EXPERIMENTS]; /* NULL without --experiments */
 	struct readyz_handler readyz;
 	struct metrics_handler metrics;
@@ -59,6 +63,10 @@ int app_start(struct app *app, const struct config *config, char error_text[APP_
 
 /** Once a second: follow the CPU quota, log what is new, have the client close what is idle. */
 void app_tick(struct app *app);
+
+/** Have the limits of requests that begin from now on be those of @config, which is borrowed for
+ * the call. */
+void app_take_limits(struct app *app, const struct config *config);
 
 /** Stop everything, in order. The fronts are drained. */
 void app_stop(struct app *app);

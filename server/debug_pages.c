@@ -2,7 +2,8 @@
 
 enum { REQUESTS_AT_ONCE = 4 };
 
-int debug_pages_start(struct debug_pages *pages, const struct executor_set *executors)
+int debug_pages_start(struct debug_pages *pages, const struct executor_set *executors,
+                      struct upstream_holder *upstreams)
 {
 	const struct executor_options options = {
 		.threads = 1,
@@ -12,6 +13,7 @@ int debug_pages_start(struct debug_pages *pages, const struct executor_set *exec
 
 	pinned_page_init(&pages->pinned, executors);
 	tasks_page_init(&pages->tasks, executors);
+	upstreams_page_init(&pages->upstreams, upstreams);
 	return executor_create("pool", &options, &pages->executor);
 }
 
@@ -19,6 +21,7 @@ void debug_pages_add(struct debug_pages *pages, struct site *site)
 {
 	site_add_on(site, &pages->pinned.super, pages->executor);
 	site_add_on(site, &pages->tasks.super, pages->executor);
+	site_add_on(site, &pages->upstreams.super, pages->executor);
 }
 
 void debug_pages_stop(struct debug_pages *pages)

@@ -5,6 +5,7 @@
 #include "server/executor_set.h"
 #include "server/pinned_page.h"
 #include "server/tasks_page.h"
+#include "server/upstreams_page.h"
 
 /*
  * The pages under /debug: what the executors look like from inside. Their handlers
@@ -18,10 +19,13 @@ struct debug_pages {
 	struct executor *executor; /* owned: a pool of one thread */
 	struct pinned_page pinned;
 	struct tasks_page tasks;
+	struct upstreams_page upstreams;
 };
 
-/** @executors, which is borrowed, is what the pages show. Returns 0, -ENOMEM or -EAGAIN. */
-int debug_pages_start(struct debug_pages *pages, const struct executor_set *executors);
+/** @executors and @upstreams, which are borrowed, are what the pages show. Returns 0, -ENOMEM or
+ * -EAGAIN. */
+int debug_pages_start(struct debug_pages *pages, const struct executor_set *executors,
+                      struct upstream_holder *upstreams);
 
 /** Serve them at @site. */
 void debug_pages_add(struct debug_pages *pages, struct site *site);

@@ -24,6 +24,7 @@ static int open_signals(void)
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGHUP);
 	if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0 || signal(SIGPIPE, SIG_IGN) == SIG_ERR)
 		return -1;
 	return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -55,7 +56,7 @@ static void announce(const struct app *app)
 		FANOUTD_VERSION, config->executor, config->compare ? "yes" : "no", quota->usable,
 		quota->quota_cpus, quota->affinity_cpus, quota->cgroup, quota->limited_by,
 		app->carriers, app->fronts.count, executor_set_stack_guard(&app->executors),
-		app->upstream);
+		app->upstream != NULL ? app->upstream : "");
 }
 
 static int serve(const struct config *config)
@@ -108,7 +109,7 @@ static int run(const struct config *config)
 int main(int argc, char **argv)
 {
 	struct config config;
-	char error[400];
+	char error[CONFIG_ERROR_BYTES];
 
 	process_fill_standard_streams();
 	if (config_parse(argc, argv, environ, &config, error, sizeof(error)) != 0) {

@@ -86,12 +86,15 @@ int metered_client_create(struct http_client *inner, const char *upstream, struc
 	return 0;
 }
 
+const char *metered_client_upstream(const struct http_client *client)
+{
+	return ((const struct metered_client *)client)->upstream;
+}
+
 void metered_client_print(struct http_client *client, struct metrics_text *text)
 {
 	struct metered_client *metered = (struct metered_client *)client;
 
-	metrics_family(text, "fanoutd_calls_total", "counter",
-	               "Calls to an upstream by how they ended; ok is a whole reply with a 2xx.");
 	for (unsigned result = 0; result < RESULTS; result++) {
 		const char *name = result == BAD_STATUS
 		                           ? "bad_status"

@@ -16,7 +16,10 @@ struct metrics_text;
 int metered_client_create(struct http_client *inner, const char *upstream,
                           struct http_client **out);
 
-/** Print fanoutd_calls_total of a client made above. Any thread. */
+/** The value of the label of a client made above; borrowed from it. */
+const char *metered_client_upstream(const struct http_client *client);
+
+/** Print its samples of fanoutd_calls_total, without the head of the family. Any thread. */
 void metered_client_print(struct http_client *client, struct metrics_text *text);
 
 #endif

@@ -5,6 +5,7 @@
 #include "server/metered_client.h"
 #include "server/metrics_text.h"
 #include "server/process_metrics.h"
+#include "server/upstream_metrics.h"
 
 static void print_build(struct metrics_text *text)
 {
@@ -43,6 +44,21 @@ static void print_durations(struct metrics_handler *metrics, struct metrics_text
 	request_durations_print(&metrics->sites[0]->unmatched, text);
 }
 
+static void print_upstreams(struct metrics_handler *metrics, struct metrics_text *text)
+{
+	struct upstream_set *set = upstream_holder_acquire(metrics->upstreams);
+	const char *label = "";
+
+	metrics_family(text, "fanoutd_calls_total", "counter",
+	               "Calls to an upstream by how they ended; ok is a whole reply with a 2xx.");
+	if (metrics->client != NULL) {
+		metered_client_print(metrics->client, text);
+		label = metered_client_upstream(metrics->client);
+	}
+	upstream_metrics_print(set, label, text);
+	upstream_set_release(set);
+}
+
 static void serve(struct handler *handler, const struct request *request, struct response *response)
 {
 	struct metrics_handler *metrics = (struct metrics_handler *)handler;
@@ -55,7 +71,7 @@ static void serve(struct handler *handler, const struct request *request, struct
 	executor_set_print(metrics->executors, &text);
 	print_offload(metrics->offload, &text);
 	rejections_print(metrics->rejections, &text);
-	metered_client_print(metrics->client, &text);
+	print_upstreams(metrics, &text);
 	print_durations(metrics, &text);
 	process_metrics_print(&text);
 	metrics_answer(&text, response);

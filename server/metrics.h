@@ -2,6 +2,7 @@
 #define SERVER_METRICS_H
 
 #include "clients/http_client.h"
+#include "clients/upstream_set.h"
 #include "executors/offload.h"
 #include "handlers/handler.h"
 #include "server/cpu_watch.h"
@@ -15,7 +16,8 @@ struct metrics_handler {
 	struct cpu_watch *cpus;
 	const struct executor_set *executors;
 	struct offload *offload;
-	struct http_client *client; /* a metered one */
+	struct http_client *client; /* a metered one; NULL: there is no default upstream */
+	struct upstream_holder *upstreams;
 	struct rejections *rejections;
 	struct site *sites[2]; /* the main one; the admin one or NULL */
 };

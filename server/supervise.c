@@ -12,6 +12,7 @@
 
 #include "executors/deadline.h"
 #include "server/log.h"
+#include "server/reload.h"
 
 /* How long, after the cut, partial results may take to come, and then the last tasks. */
 enum { ABANDON_AFTER_MS = 1000, GIVE_UP_AFTER_MS = 5000 };
@@ -82,12 +83,17 @@ static void step(struct app *app, struct drain *drain)
 	fronts_advance(&app->fronts, drain->phase);
 }
 
+/* The other two begin the drain. */
 static void on_signal(struct app *app, int signal_fd, struct drain *drain)
 {
 	struct signalfd_siginfo info;
 
 	if (read(signal_fd, &info, sizeof(info)) != sizeof(info))
 		return;
+	if (info.ssi_signo == SIGHUP) {
+		reload(app);
+		return;
+	}
 	begin_drain(app, drain);
 	let_signals_kill();
 	log_event(LOG_SEVERITY_INFO, "draining", "signal=%s drain_delay_ms=%u drain_ms=%u",
@@ -124,14 +130,16 @@ void supervise(struct app *app, int signal_fd)
 		log_event(LOG_SEVERITY_WARNING, "quota_not_followed", "errno=%d", errno);
 	while (!fronts_are_drained(&app->fronts)) {
 		struct pollfd fds[] = {
-			{.fd = signal_fd, .events = POLLIN},
+			/* Once there is a drain, what comes has a handler, but for a SIGHUP, which
+		         * would wait to be read for good. */
+			{.fd = drain.phase == FRONT_SERVING ? signal_fd : -1, .events = POLLIN},
 			{.fd = timer_fd, .events = POLLIN},
 			{.fd = app->fronts.drained_fd, .events = POLLIN},
 		};
 
 		if (poll(fds, 3, deadline_remaining_ms(drain.next)) < 0)
 			continue;
-		if (fds[0].revents != 0 && drain.phase == FRONT_SERVING)
+		if (fds[0].revents != 0)
 			on_signal(app, signal_fd, &drain);
 		if (fds[1].revents != 0)
 			on_tick(app, timer_fd);

@@ -48,6 +48,8 @@ int upstream_clients_start(struct upstream_clients *clients, const struct config
 	}
 	connection_gate_init(&clients->gate, upstream_connections(config));
 	clients->has_gate = true;
+	if (upstream == NULL)
+		return 0;
 	return client_setup(config, upstream, clients->resolver, &clients->gate, &clients->client,
 	                    error_text);
 }

@@ -14,12 +14,12 @@ struct upstream_clients {
 	struct resolver *resolver;
 	struct connection_gate gate; /* for all connections to upstreams */
 	bool has_gate;
-	struct http_client *client; /* a metered one; NULL before the start */
+	struct http_client *client; /* a metered one; NULL before the start, or without a URL */
 };
 
 /**
- * For calls of @upstream, a URL. @offload and @config are borrowed until the stop. Returns 0, or a
- * negative errno with one line in @error_text. Main thread only.
+ * For calls of @upstream, a URL, or NULL. @offload and @config are borrowed until the stop. Returns
+ * 0, or a negative errno with one line in @error_text. Main thread only.
  */
 int upstream_clients_start(struct upstream_clients *clients, const struct config *config,
                            const char *upstream, struct offload *offload,
