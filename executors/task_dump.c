@@ -69,6 +69,7 @@ const char *wait_kind_name(enum wait_kind kind)
 		[WAIT_CALL] = "call",
 		[WAIT_LOOKUP] = "lookup",
 		[WAIT_CONNECTION] = "connection",
+		[WAIT_READER] = "reader",
 	};
 
 	return names[kind];

@@ -23,6 +23,7 @@ enum wait_kind {
 	WAIT_CALL,       /* @object is the host's name, of @detail bytes without a NUL */
 	WAIT_LOOKUP,     /* likewise */
 	WAIT_CONNECTION, /* room for one more */
+	WAIT_READER,     /* of an answer that is written bit by bit */
 	WAIT_KINDS,      /* how many there are */
 };
 

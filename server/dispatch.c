@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "server/reply.h"
 #include "server/request_framing.h"
 
 struct site_handler {
@@ -47,7 +48,7 @@ static bool allows(const struct route *route, h2o_iovec_t method)
 static void refuse(h2o_req_t *request, struct site *site, struct response *response)
 {
 	request_durations_add(&site->unmatched, response->status, 0);
-	reply_send(&front_of(request)->replies, request, response);
+	reply_send(&front_of(request)->readers, request, response);
 }
 
 static void refuse_framing(h2o_req_t *request, struct site *site, const char *fault)
@@ -109,7 +110,7 @@ static void serve_on_front(h2o_req_t *request, struct route *route)
 
 	route->handler->serve(route->handler, &view, &response);
 	request_durations_add(&route->durations, response.status, deadline_now_ns() - start_ns);
-	reply_send(&front_of(request)->replies, request, &response);
+	reply_send(&front_of(request)->readers, request, &response);
 }
 
 /* Whether @path is the absolute form of a target. *@length is that of the scheme and authority. */

@@ -7,8 +7,8 @@
 
 #include "handlers/handler.h"
 #include "server/exchange.h"
-#include "server/reply.h"
 #include "server/request_durations.h"
+#include "server/slow_readers.h"
 
 /* Which handler answers which path on one listener. */
 struct route {
@@ -41,7 +41,7 @@ void dispatch_register(h2o_hostconf_t *host, struct site *site);
 struct dispatch_front {
 	h2o_context_t context;
 	struct exchange_set exchanges;
-	struct reply_set replies;
+	struct slow_readers readers;
 };
 
 #endif

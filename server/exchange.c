@@ -1,12 +1,19 @@
 #include "server/exchange.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "executors/cancel.h"
 #include "executors/executor.h"
+#include "executors/task_context.h"
+#include "handlers/request_context.h"
 #include "server/log.h"
+#include "server/reply.h"
+#include "server/request_copy.h"
+#include "server/stream.h"
 
 /* How much later than the deadline the front answers itself. The deadline is also the one of the
  * handler's scope, so a handler that heeds it comes first. */
@@ -18,12 +25,22 @@ struct exchange_token {
 	h2o_req_t *request;
 };
 
+/* From the task to its front, in one queue, so that they arrive in the order of their sending. */
+struct exchange_message {
+	h2o_multithread_message_t super;
+	struct exchange *exchange;
+};
+
 struct exchange {
-	h2o_multithread_message_t message; /* what is sent home */
+	struct exchange_message news; /* the stream has something to send; see stream_write() */
+	struct exchange_message home; /* the last one: the exchange is the front's again */
 	struct task task;
 	struct cancel cancel;
 	struct request request;
+	struct request_context context;
+	struct task_binding context_binding;
 	struct response response;
+	struct stream *stream; /* NULL: none has begun. The task's until the front has news */
 	struct handler *handler;
 	bool has_own_executor; /* which the executors of the statistics are not */
 
@@ -32,6 +49,7 @@ struct exchange {
 	h2o_linklist_t link;          /* in set->exchanges */
 	h2o_linklist_t waiting;       /* in set->unanswered while there is a token */
 	struct exchange_token *token; /* NULL: the request is gone, or has been answered */
+	bool is_streaming;            /* the stream is what answers the request */
 	struct watched_connection connection;
 	struct request_durations *durations;
 	int64_t arrived_ns;
@@ -42,6 +60,16 @@ struct exchange {
 static struct exchange *from_waiting(h2o_linklist_t *link)
 {
 	return H2O_STRUCT_FROM_MEMBER(struct exchange, waiting, link);
+}
+
+/* splitmix64 (Steele, Lea, Flood 2014). */
+static uint64_t next_random(struct exchange_set *set)
+{
+	uint64_t number = set->random += UINT64_C(0x9e3779b97f4a7c15);
+
+	number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	number = (number ^ (number >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return number ^ (number >> 31);
 }
 
 /* From here on the exchange and its request have nothing to do with each other. */
@@ -86,20 +114,40 @@ static void tie(struct exchange *exchange, h2o_req_t *request)
 	disconnect_watch_add(&set->watch, &exchange->connection, h2o_socket_get_fd(socket));
 }
 
+/* What every answer has beside what the handler puts there. */
+static void prepare_head(const struct exchange *exchange, h2o_req_t *request)
+{
+	char traceparent[TRACEPARENT_BYTES];
+
+	if (exchange->set->closing)
+		request->http1_is_persistent = 0;
+	request_context_traceparent(&exchange->context, traceparent);
+	reply_add_header(request, "X-Request-Id", exchange->context.request_id);
+	reply_add_header(request, "traceparent", traceparent);
+}
+
+static void count_answer(struct exchange *exchange, int status)
+{
+	request_durations_add(exchange->durations, status,
+	                      deadline_now_ns() - exchange->arrived_ns);
+}
+
 /* Give @response, which is consumed, to the waiting request. */
 static void answer(struct exchange *exchange, struct response *response)
 {
-	struct exchange_set *set = exchange->set;
 	h2o_req_t *request = untie(exchange);
 
-	if (set->closing)
-		request->http1_is_persistent = 0;
+	prepare_head(exchange, request);
 	if (response->status == 0)
 		response_problem(response, 500, NULL, "the handler gave no answer");
-	request_durations_add(exchange->durations, response->status,
-	                      deadline_now_ns() - exchange->arrived_ns);
-	reply_send(set->replies, request, response);
+	count_answer(exchange, response->status);
+	reply_send(exchange->set->readers, request, response);
 }
+
+/* For logfmt: every event of a request has these. */
+#define EVENT_FIELDS "request_id=%s trace_id=%s path=%s "
+#define EVENT_VALUES(exchange)                                                                     \
+	(exchange)->context.request_id, (exchange)->context.trace_id, (exchange)->handler->path
 
 static void exchange_free(struct exchange *exchange)
 {
@@ -107,8 +155,31 @@ static void exchange_free(struct exchange *exchange)
 	exchange->set->out--;
 	cancel_finish(&exchange->cancel);
 	response_finish(&exchange->response);
+	if (exchange->stream != NULL)
+		stream_release(exchange->stream);
 	free(exchange);
 }
+
+static int begin_stream(struct response *response)
+{
+	struct exchange *exchange = H2O_STRUCT_FROM_MEMBER(struct exchange, response, response);
+
+	return stream_create(&exchange->stream);
+}
+
+static int write_stream(struct response *response, const void *data, size_t len,
+                        struct deadline deadline)
+{
+	struct exchange *exchange = H2O_STRUCT_FROM_MEMBER(struct exchange, response, response);
+	bool is_news;
+	int error = stream_write(exchange->stream, data, len, deadline, &is_news);
+
+	if (is_news)
+		h2o_multithread_send_message(&exchange->set->home, &exchange->news.super);
+	return error;
+}
+
+static const struct response_stream_ops stream_ops = {.begin = begin_stream, .write = write_stream};
 
 /* Never -EAGAIN: that is what an executor makes of a task that it could not start. */
 static int run(struct task *task)
@@ -124,42 +195,38 @@ static void done(struct task *task)
 {
 	struct exchange *exchange = H2O_STRUCT_FROM_MEMBER(struct exchange, task, task);
 
-	h2o_multithread_send_message(&exchange->set->home, &exchange->message);
-}
-
-static const char *copy_text(char **place, const char *text, size_t length)
-{
-	char *copy = *place;
-
-	h2o_memcpy(copy, text, length);
-	copy[length] = '\0';
-	*place += length + 1;
-	return copy;
+	h2o_multithread_send_message(&exchange->set->home, &exchange->home.super);
 }
 
 /* The request as the handler sees it, in memory of its own. NULL: no memory. */
-static struct exchange *snapshot(h2o_req_t *request)
+static struct exchange *exchange_create(struct exchange_set *set, h2o_req_t *request,
+                                        struct handler *handler)
 {
-	h2o_iovec_t method = request->method, path = request->path_normalized, query = {0};
-
-	if (request->query_at != SIZE_MAX)
-		query = h2o_iovec_init(request->path.base + request->query_at + 1,
-		                       request->path.len - request->query_at - 1);
-	struct exchange *exchange = malloc(sizeof(*exchange) + method.len + path.len + query.len +
-	                                   request->entity.len + 4);
+	bool with_body = handler->takes != NULL;
+	struct exchange *exchange =
+		malloc(sizeof(*exchange) + request_copy_bytes(request, with_body));
+	uint64_t random[4];
 
 	if (exchange == NULL)
 		return NULL;
-	*exchange = (struct exchange){0};
-	char *place = exchange->texts;
-
-	exchange->request = (struct request){
-		.method = copy_text(&place, method.base, method.len),
-		.path = copy_text(&place, path.base, path.len),
-		.query = copy_text(&place, query.base, query.len),
-		.body = copy_text(&place, request->entity.base, request->entity.len),
-		.body_len = request->entity.len,
+	*exchange = (struct exchange){
+		.news.exchange = exchange,
+		.home.exchange = exchange,
+		.request = request_copy(request, with_body, exchange->texts),
+		.response.stream_ops = &stream_ops,
+		.handler = handler,
+		.set = set,
+		.arrived_ns = deadline_now_ns(),
 	};
+	for (size_t i = 0; i < sizeof(random) / sizeof(random[0]); i++)
+		random[i] = next_random(set);
+	request_context_init(&exchange->context, &exchange->request, random);
+	exchange->context_binding = (struct task_binding){
+		.key = &request_context_key,
+		.value = &exchange->context,
+	};
+	exchange->request.deadline = deadline_in_ms(set->options.deadline_ms);
+	cancel_init(&exchange->cancel, NULL);
 	return exchange;
 }
 
@@ -197,45 +264,96 @@ static void reject_unstarted(struct exchange *exchange)
 	reject(exchange, exchange->task.executor);
 }
 
-static void on_home(h2o_multithread_receiver_t *receiver, h2o_linklist_t *messages)
+static void start_stream(struct exchange *exchange)
+{
+	h2o_req_t *request = exchange->token->request;
+
+	prepare_head(exchange, request);
+	stream_start(exchange->stream, exchange->set->readers, &exchange->cancel, request,
+	             &exchange->response);
+	exchange->is_streaming = true;
+}
+
+static void take_news(struct exchange *exchange)
+{
+	if (exchange->token == NULL) {
+		stream_end(exchange->stream, false);
+		return;
+	}
+	if (!exchange->is_streaming)
+		start_stream(exchange);
+	stream_news(exchange->stream);
+}
+
+/* No more of the body comes from the task. */
+static void end_stream(struct exchange *exchange, int error)
+{
+	if (exchange->token == NULL) {
+		stream_end(exchange->stream, false);
+		return;
+	}
+	if (!exchange->is_streaming)
+		start_stream(exchange);
+	if (error != 0 && error != -ECANCELED)
+		log_event(LOG_SEVERITY_WARNING, "stream_cut", EVENT_FIELDS "error=%s",
+		          EVENT_VALUES(exchange), strerrorname_np(-error));
+	(void)untie(exchange);
+	count_answer(exchange, exchange->response.status);
+	stream_end(exchange->stream, error == 0);
+}
+
+static void come_home(struct exchange *exchange)
+{
+	if (exchange->response.is_streamed)
+		end_stream(exchange, exchange->response.stream_error);
+	else if (exchange->token != NULL && exchange->task.result == -EAGAIN)
+		reject_unstarted(exchange);
+	else if (exchange->token != NULL)
+		answer(exchange, &exchange->response);
+	exchange_free(exchange);
+}
+
+static void on_messages(h2o_multithread_receiver_t *receiver, h2o_linklist_t *messages)
 {
 	(void)receiver;
 	while (!h2o_linklist_is_empty(messages)) {
-		struct exchange *exchange =
-			H2O_STRUCT_FROM_MEMBER(struct exchange, message.link, messages->next);
+		struct exchange_message *message =
+			H2O_STRUCT_FROM_MEMBER(struct exchange_message, super.link, messages->next);
+		struct exchange *exchange = message->exchange;
 
 		/* The analyzer does not see that the one before was unlinked, too.
 		 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
-		assert(exchange->message.link.prev == messages);
-		h2o_linklist_unlink(&exchange->message.link);
-		if (exchange->token != NULL && exchange->task.result == -EAGAIN)
-			reject_unstarted(exchange);
-		else if (exchange->token != NULL)
-			answer(exchange, &exchange->response);
-		exchange_free(exchange);
+		assert(message->super.link.prev == messages);
+		h2o_linklist_unlink(&message->super.link);
+		if (message == &exchange->news)
+			take_news(exchange);
+		else
+			come_home(exchange);
 	}
+}
+
+static void refuse_without_memory(struct exchange_set *set, h2o_req_t *request,
+                                  struct request_durations *durations)
+{
+	struct response response = {0};
+
+	response_problem(&response, 503, NULL, "out of memory");
+	response_add_header(&response, "Retry-After", "1");
+	request_durations_add(durations, response.status, 0);
+	reply_send(set->readers, request, &response);
 }
 
 void exchange_start(struct exchange_set *set, h2o_req_t *request, struct handler *handler,
                     struct executor *executor, struct request_durations *durations)
 {
-	struct exchange *exchange = snapshot(request);
-	struct response response = {0};
+	struct exchange *exchange = exchange_create(set, request, handler);
 
 	if (exchange == NULL) {
-		response_problem(&response, 503, NULL, "out of memory");
-		response_add_header(&response, "Retry-After", "1");
-		request_durations_add(durations, response.status, 0);
-		reply_send(set->replies, request, &response);
+		refuse_without_memory(set, request, durations);
 		return;
 	}
-	exchange->arrived_ns = deadline_now_ns();
-	exchange->handler = handler;
 	exchange->has_own_executor = executor != NULL;
-	exchange->set = set;
 	exchange->durations = durations;
-	exchange->request.deadline = deadline_in_ms(set->options.deadline_ms);
-	cancel_init(&exchange->cancel, NULL);
 	if (set->canceling)
 		cancel_fire(&exchange->cancel, CANCEL_SHUTDOWN);
 	exchange->task = (struct task){
@@ -243,6 +361,7 @@ void exchange_start(struct exchange_set *set, h2o_req_t *request, struct handler
 		.done = done,
 		.cancel = &exchange->cancel,
 		.deadline = exchange->request.deadline,
+		.context = &exchange->context_binding,
 		.name = handler->path,
 	};
 	h2o_linklist_insert(&set->exchanges, &exchange->link);
@@ -257,10 +376,12 @@ void exchange_start(struct exchange_set *set, h2o_req_t *request, struct handler
 	}
 }
 
-int exchange_set_init(struct exchange_set *set, h2o_context_t *context, struct reply_set *replies,
-                      const struct exchange_options *options)
+int exchange_set_init(struct exchange_set *set, h2o_context_t *context,
+                      struct slow_readers *readers, const struct exchange_options *options)
 {
-	*set = (struct exchange_set){.options = *options, .replies = replies};
+	*set = (struct exchange_set){.options = *options, .readers = readers};
+	if (getentropy(&set->random, sizeof(set->random)) != 0)
+		return -errno;
 	h2o_linklist_init_anchor(&set->exchanges);
 	h2o_linklist_init_anchor(&set->unanswered);
 	int error = disconnect_watch_init(&set->watch, context->loop, options->keep_half_closed,
@@ -268,7 +389,7 @@ int exchange_set_init(struct exchange_set *set, h2o_context_t *context, struct r
 
 	if (error != 0)
 		return error;
-	h2o_multithread_register_receiver(context->queue, &set->home, on_home);
+	h2o_multithread_register_receiver(context->queue, &set->home, on_messages);
 	return 0;
 }
 
@@ -294,20 +415,28 @@ int64_t exchange_set_due_ns(const struct exchange_set *set)
 	return watch_ns < oldest_ns ? watch_ns : oldest_ns;
 }
 
+/* The client gets a 504, or less than the whole of a stream; the task is waited for. */
+static void give_up(struct exchange *exchange)
+{
+	struct response response = {0};
+	long long deadline_ms = (long long)exchange->set->options.deadline_ms;
+
+	log_event(LOG_SEVERITY_WARNING, "overdue", EVENT_FIELDS "deadline_ms=%lld",
+	          EVENT_VALUES(exchange), deadline_ms);
+	cancel_fire(&exchange->cancel, CANCEL_DEADLINE);
+	if (exchange->is_streaming) {
+		end_stream(exchange, -ECANCELED);
+	} else {
+		response_problem(&response, 504, NULL, "no answer within %lld ms", deadline_ms);
+		answer(exchange, &response);
+	}
+}
+
 void exchange_set_run(struct exchange_set *set, int64_t now_ns)
 {
 	disconnect_watch_run(&set->watch, now_ns);
-	while (overdue_ns(set) <= now_ns) {
-		struct exchange *exchange = from_waiting(set->unanswered.next);
-		struct response response = {0};
-
-		log_event(LOG_SEVERITY_WARNING, "overdue", "path=%s deadline_ms=%lld",
-		          exchange->handler->path, (long long)set->options.deadline_ms);
-		response_problem(&response, 504, NULL, "no answer within %lld ms",
-		                 (long long)set->options.deadline_ms);
-		answer(exchange, &response);
-		cancel_fire(&exchange->cancel, CANCEL_DEADLINE);
-	}
+	while (overdue_ns(set) <= now_ns)
+		give_up(from_waiting(set->unanswered.next));
 }
 
 void exchange_set_cancel(struct exchange_set *set)
@@ -321,9 +450,14 @@ void exchange_set_cancel(struct exchange_set *set)
 void exchange_set_abandon(struct exchange_set *set)
 {
 	while (!h2o_linklist_is_empty(&set->unanswered)) {
+		struct exchange *exchange = from_waiting(set->unanswered.next);
 		struct response response = {0};
 
+		if (exchange->is_streaming) {
+			end_stream(exchange, -ECANCELED);
+			continue;
+		}
 		response_problem(&response, 503, NULL, "shutting down");
-		answer(from_waiting(set->unanswered.next), &response);
+		answer(exchange, &response);
 	}
 }

@@ -9,8 +9,8 @@
 #include "server/disconnect_watch.h"
 #include "server/executor_set.h"
 #include "server/rejections.h"
-#include "server/reply.h"
 #include "server/request_durations.h"
+#include "server/slow_readers.h"
 
 /*
  * An exchange is one request on its way front → task → front.
@@ -39,7 +39,8 @@ struct exchange_options {
 /** The exchanges that one front has out. Its functions are for the loop's thread. */
 struct exchange_set {
 	struct exchange_options options;
-	struct reply_set *replies; /* borrowed */
+	struct slow_readers *readers; /* borrowed */
+	uint64_t random;              /* where the ids of requests come from */
 	h2o_multithread_receiver_t home;
 	struct disconnect_watch watch;
 	h2o_linklist_t exchanges;  /* out, oldest first */
@@ -50,8 +51,8 @@ struct exchange_set {
 };
 
 /** Returns 0; -EMFILE, -ENFILE, -ENOMEM. */
-int exchange_set_init(struct exchange_set *set, h2o_context_t *context, struct reply_set *replies,
-                      const struct exchange_options *options);
+int exchange_set_init(struct exchange_set *set, h2o_context_t *context,
+                      struct slow_readers *readers, const struct exchange_options *options);
 
 /** None is out any more. */
 void exchange_set_finish(struct exchange_set *set);

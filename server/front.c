@@ -71,8 +71,8 @@ static int open_loop(struct front *front)
 	struct dispatch_front *dispatch = &front->dispatch;
 
 	h2o_context_init(&dispatch->context, h2o_evloop_create(), front->options.http);
-	reply_set_init(&dispatch->replies);
-	int error = exchange_set_init(&dispatch->exchanges, &dispatch->context, &dispatch->replies,
+	slow_readers_init(&dispatch->readers);
+	int error = exchange_set_init(&dispatch->exchanges, &dispatch->context, &dispatch->readers,
 	                              &front->options.exchanges);
 
 	if (error != 0) {
@@ -101,7 +101,7 @@ static int64_t next_due_ns(const struct front *front)
 {
 	int64_t dues[] = {
 		exchange_set_due_ns(&front->dispatch.exchanges),
-		reply_set_due_ns(&front->dispatch.replies),
+		slow_readers_due_ns(&front->dispatch.readers),
 		acceptor_due_ns(&front->acceptors[0]),
 		acceptor_due_ns(&front->acceptors[1]),
 		front->sweep_due_ns,
@@ -186,7 +186,7 @@ static bool run_due(struct front *front)
 	while (front->phase < wanted)
 		enter_phase(front, front->phase + 1);
 	exchange_set_run(&front->dispatch.exchanges, now_ns);
-	reply_set_sweep(&front->dispatch.replies, now_ns);
+	slow_readers_sweep(&front->dispatch.readers, now_ns);
 	acceptor_run(&front->acceptors[0], now_ns);
 	acceptor_run(&front->acceptors[1], now_ns);
 	sweep_connections(front, now_ns);

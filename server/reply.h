@@ -2,33 +2,24 @@
 #define SERVER_REPLY_H
 
 #include <h2o.h>
-#include <stdint.h>
 
 #include "handlers/handler.h"
+#include "server/slow_readers.h"
 
-/*
- * Answers on their way out. h2o gives a client all the time in the world to read
- * one; here a connection is cut when its client has taken nothing for 30 s.
- *
- * Loop thread only.
- */
-struct reply_set {
-	h2o_linklist_t replies; /* handed to h2o and not yet written out */
-	int64_t sweep_due_ns;   /* CLOCK_MONOTONIC; INT64_MAX while there are none */
-};
-
-void reply_set_init(struct reply_set *set);
+/* Answers that are there as a whole; a streamed one is in stream.h. Loop thread only. */
 
 /**
  * Answer @request with @response, which is consumed: it is freed when h2o has written it or has
  * dropped the request. One with status 0 becomes a 500. HEAD gets the head alone.
  */
-void reply_send(struct reply_set *set, h2o_req_t *request, struct response *response);
+void reply_send(struct slow_readers *readers, h2o_req_t *request, struct response *response);
 
-/** When reply_set_sweep() is to be called next, on CLOCK_MONOTONIC; INT64_MAX: not at all. */
-int64_t reply_set_due_ns(const struct reply_set *set);
+/* For what answers: all texts are copied to the request's pool. */
 
-/** Cut the connections that have made no progress. h2o drops them on its next turn. */
-void reply_set_sweep(struct reply_set *set, int64_t now_ns);
+/** Add a header to the answer's head. */
+void reply_add_header(h2o_req_t *request, const char *name, const char *value);
+
+/** Make the head that of @response. The body has @body_len bytes; SIZE_MAX: its end will show. */
+void reply_set_head(h2o_req_t *request, const struct response *response, size_t body_len);
 
 #endif

@@ -17,7 +17,8 @@ static const struct bound {
 
 /* Every status that handlers, exchanges and dispatch answer with; the last stands for one that was
  * forgotten here. What h2o answers by itself (413, 431) is not counted. */
-static const int statuses[REQUEST_DURATION_STATUSES] = {200, 400, 404, 405, 503, 504, 500};
+static const int statuses[REQUEST_DURATION_STATUSES] = {200, 400, 401, 404, 405, 406,
+                                                        413, 415, 503, 504, 500};
 
 void request_durations_add(struct request_durations *durations, int status, int64_t elapsed_ns)
 {

@@ -11,7 +11,7 @@ struct metrics_text;
  * status, with the bucket bounds of OpenTelemetry's HTTP conventions.
  */
 enum {
-	REQUEST_DURATION_STATUSES = 7,
+	REQUEST_DURATION_STATUSES = 11,
 	REQUEST_DURATION_BUCKETS = 15, /* the last one has no upper bound */
 };
 

@@ -2,22 +2,16 @@
  * The front and its exchanges, with handlers that misbehave on purpose: real
  * sockets, a real executor, and no client or slow endpoint.
  */
-#include "server/fronts.h"
+#include "tests/integration/front_fixture.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "executors/deadline.h"
-#include "server/listener.h"
 #include "tests/with_cmocka.h"
 
-enum { DEADLINE_MS = 100, PATIENCE_MS = 20000, REPLY_BYTES = 4096 };
+enum { DEADLINE_MS = 100 };
 
 /* What the handlers and the test tell each other. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -26,11 +20,7 @@ static bool released;
 static unsigned entered, left;
 static enum cancel_reason reason;
 
-static struct executor_set executors;
-static struct rejections rejections;
-static struct site site;
-static struct fronts fronts;
-static uint16_t port;
+static struct fronts_under_test test;
 
 static void count(unsigned *counter)
 {
@@ -108,124 +98,52 @@ static struct handler handlers[] = {
 	{.method = "GET", .path = "/stuck", .serve = serve_stuck},
 	{.method = "GET", .path = "/patient", .serve = serve_patient},
 	{.method = "GET", .path = "/silent", .serve = serve_silent},
-	{.method = "POST", .path = "/echo me", .serve = serve_echo},
+	{.method = "POST", .path = "/echo me", .serve = serve_echo, .takes = "text/plain"},
 };
 
 static int set_up(void **state)
 {
 	struct executor_options options = {.threads = 1, .max_tasks = 100, .max_threads = 100};
-	struct fronts_options front_options = {
-		.count = 2,
-		.admin_fd = -1,
-		.site = &site,
-		.exchanges = {.deadline_ms = DEADLINE_MS,
-	                      .max_tasks = 100,
-	                      .executors = &executors,
-	                      .rejections = &rejections},
-		.rejections = &rejections,
-	};
+	struct executor *executor;
 
 	(void)state;
 	released = false;
 	entered = left = 0;
 	reason = CANCEL_NONE;
-	memset(&site, 0, sizeof(site));
-	for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++)
-		site_add(&site, &handlers[i], false, false);
-	assert_int_equal(executor_create("thread", &options, &executors.executors[0]), 0);
-	executors.count = 1;
-	executors.preferred = executors.executors[0];
-	front_options.listen_fd = listener_open("127.0.0.1", 0, 16, &port);
-	assert_true(front_options.listen_fd >= 0);
-	return fronts_start(&fronts, &front_options);
-}
-
-static void await_drained(void)
-{
-	struct pollfd news = {.fd = fronts.drained_fd, .events = POLLIN};
-	struct deadline deadline = deadline_in_ms(PATIENCE_MS);
-
-	while (!fronts_are_drained(&fronts)) {
-		assert_int_not_equal(deadline_remaining_ns(deadline), 0);
-		poll(&news, 1, deadline_remaining_ms(deadline));
-	}
+	assert_int_equal(executor_create("thread", &options, &executor), 0);
+	fronts_under_test_start(&test, executor, handlers, sizeof(handlers) / sizeof(handlers[0]),
+	                        DEADLINE_MS);
+	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
 	release();
-	if (fronts.fronts) {
-		fronts_advance(&fronts, FRONT_ABANDONING);
-		await_drained();
-	}
-	executor_set_destroy(&executors);
-	fronts_stop(&fronts);
+	fronts_under_test_stop(&test);
 	return 0;
-}
-
-static int connected(void)
-{
-	struct timeval timeout = {.tv_sec = PATIENCE_MS / 1000};
-	struct sockaddr_in address = {.sin_family = AF_INET,
-	                              .sin_port = htons(port),
-	                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert_true(fd >= 0);
-	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)), 0);
-	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	return fd;
-}
-
-static void send_text(int fd, const char *text)
-{
-	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
-}
-
-static void get(int fd, const char *path)
-{
-	char request[256];
-
-	assert_true(snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path) >
-	            0);
-	send_text(fd, request);
-}
-
-/* Read until what has come ends with @end. */
-static void read_until(int fd, const char *end, char reply[REPLY_BYTES])
-{
-	size_t length = 0;
-
-	do {
-		ssize_t bytes = read(fd, reply + length, REPLY_BYTES - 1 - length);
-
-		assert_true(bytes > 0);
-		length += (size_t)bytes;
-		reply[length] = '\0';
-	} while (length < strlen(end) || strcmp(reply + length - strlen(end), end) != 0);
 }
 
 static void answers_504_when_a_handler_is_stuck_and_drops_its_late_answer(void **state)
 {
 	char reply[REPLY_BYTES];
 	int64_t started_ns = deadline_now_ns();
-	int fd = connected();
+	int fd = connected_to(&test);
 
 	(void)state;
-	get(fd, "/stuck");
+	send_get(fd, "/stuck");
 	read_until(fd, "}", reply);
 	assert_memory_equal(reply, "HTTP/1.1 504 ", 13);
 	assert_non_null(strstr(reply, "application/problem+json"));
 	assert_true(deadline_now_ns() - started_ns >= (DEADLINE_MS + 500) * INT64_C(1000000));
 
 	/* The next answer on the connection, and in the same struct of h2o's, is its own. */
-	get(fd, "/nothing");
+	send_get(fd, "/nothing");
 	release();
 	read_until(fd, "}", reply);
 	assert_memory_equal(reply, "HTTP/1.1 404 ", 13);
 	await(&left, 1);
-	get(fd, "/silent");
+	send_get(fd, "/silent");
 	read_until(fd, "}", reply);
 	assert_memory_equal(reply, "HTTP/1.1 500 ", 13);
 	close(fd);
@@ -233,10 +151,10 @@ static void answers_504_when_a_handler_is_stuck_and_drops_its_late_answer(void *
 
 static void cancels_the_task_of_a_client_that_is_gone(void **state)
 {
-	int fd = connected();
+	int fd = connected_to(&test);
 
 	(void)state;
-	get(fd, "/patient");
+	send_get(fd, "/patient");
 	await(&entered, 1);
 	close(fd);
 	await(&left, 1);
@@ -246,16 +164,16 @@ static void cancels_the_task_of_a_client_that_is_gone(void **state)
 static void drops_the_answer_to_a_client_that_is_gone(void **state)
 {
 	char reply[REPLY_BYTES];
-	int fd = connected();
+	int fd = connected_to(&test);
 
 	(void)state;
-	get(fd, "/stuck");
+	send_get(fd, "/stuck");
 	await(&entered, 1);
 	close(fd);
 	release();
 	await(&left, 1);
-	fd = connected();
-	get(fd, "/silent");
+	fd = connected_to(&test);
+	send_get(fd, "/silent");
 	read_until(fd, "}", reply);
 	assert_memory_equal(reply, "HTTP/1.1 500 ", 13);
 	close(fd);
@@ -264,7 +182,7 @@ static void drops_the_answer_to_a_client_that_is_gone(void **state)
 static void hands_the_request_over_decoded_and_with_its_body(void **state)
 {
 	char reply[REPLY_BYTES];
-	int fd = connected();
+	int fd = connected_to(&test);
 
 	(void)state;
 	send_text(fd,
@@ -278,33 +196,33 @@ static void hands_the_request_over_decoded_and_with_its_body(void **state)
 static void lets_what_is_out_answer_with_what_it_has_when_canceled(void **state)
 {
 	char reply[REPLY_BYTES];
-	int fd = connected();
+	int fd = connected_to(&test);
 
 	(void)state;
-	get(fd, "/patient");
+	send_get(fd, "/patient");
 	await(&entered, 1);
-	fronts_advance(&fronts, FRONT_CANCELING);
+	fronts_advance(&test.fronts, FRONT_CANCELING);
 	read_until(fd, "[\"partial\"]", reply);
 	assert_non_null(strstr(reply, "Connection: close"));
 	assert_int_equal(reason, CANCEL_SHUTDOWN);
-	await_drained();
+	fronts_under_test_await_drained(&test);
 	close(fd);
 }
 
 static void answers_503_in_place_of_a_stuck_handler_when_abandoning(void **state)
 {
 	char reply[REPLY_BYTES];
-	int fd = connected();
+	int fd = connected_to(&test);
 
 	(void)state;
-	get(fd, "/stuck");
+	send_get(fd, "/stuck");
 	await(&entered, 1);
-	fronts_advance(&fronts, FRONT_ABANDONING);
+	fronts_advance(&test.fronts, FRONT_ABANDONING);
 	read_until(fd, "}", reply);
 	assert_memory_equal(reply, "HTTP/1.1 503 ", 13);
-	assert_false(fronts_are_drained(&fronts));
+	assert_false(fronts_are_drained(&test.fronts));
 	release();
-	await_drained();
+	fronts_under_test_await_drained(&test);
 	close(fd);
 }
 
