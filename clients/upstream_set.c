@@ -36,7 +36,8 @@ static int compare_names(const char *a, const char *b)
 
 static int compare_with_member(const void *name, const void *member)
 {
-	return compare_names(name, ((const struct member *)member)->named.name);
+	return compare_names(*(const char *const *)name,
+	                     ((const struct member *)member)->named.name);
 }
 
 static int compare_members(const void *a, const void *b)
@@ -52,7 +53,7 @@ static size_t named_count(const struct upstream_set *set)
 
 static const struct member *find_member(const struct upstream_set *set, const char *name)
 {
-	return bsearch(name, set->members, named_count(set), sizeof(set->members[0]),
+	return bsearch(&name, set->members, named_count(set), sizeof(set->members[0]),
 	               compare_with_member);
 }
 

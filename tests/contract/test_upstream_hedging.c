@@ -1,5 +1,4 @@
 #include <stdatomic.h>
-#include <string.h>
 
 #include "clients/hedge_client.h"
 #include "tests/contract/many_calls.h"
@@ -36,7 +35,8 @@ static void reply_by_script(void *arg, const struct http_call *call, unsigned in
 static void set_script(const struct scripted_reply *replies, unsigned count)
 {
 	assert_true(count < 2 * TRIES);
-	memcpy(script, replies, count * sizeof(replies[0]));
+	for (unsigned i = 0; i < count; i++)
+		script[i] = replies[i];
 	script[count] = (struct scripted_reply){.delay_ns = 2 * MS_NS};
 	script_length = count;
 	atomic_store(&script_next, 0);
