@@ -48,6 +48,12 @@ static struct curl_header *next_field(CURL *easy, struct curl_header *field)
 	return curl_easy_nextheader(easy, CURLH_HEADER, -1, field);
 }
 
+/* 7.88 leaves the CR in an empty one. */
+static size_t value_bytes(const struct curl_header *field)
+{
+	return strcspn(field->value, "\r");
+}
+
 static size_t count_fields(CURL *easy, size_t *bytes)
 {
 	struct curl_header *field = NULL;
@@ -56,7 +62,7 @@ static size_t count_fields(CURL *easy, size_t *bytes)
 	*bytes = 0;
 	while ((field = next_field(easy, field))) {
 		count++;
-		*bytes += strlen(field->name) + 1 + strlen(field->value) + 1;
+		*bytes += strlen(field->name) + 1 + value_bytes(field) + 1;
 	}
 	return count;
 }
@@ -80,7 +86,7 @@ int curl_fields_keep(CURL *easy, struct http_call *call)
 		return error;
 	while ((field = next_field(easy, field)))
 		http_reply_headers_add(&headers, field->name, strlen(field->name), field->value,
-		                       strlen(field->value));
+		                       value_bytes(field));
 	http_reply_headers_move(&headers, call);
 	return 0;
 }
@@ -90,5 +96,5 @@ void curl_fields_note_retry_after(CURL *easy, struct http_call *call)
 	struct curl_header *field;
 
 	if (curl_easy_header(easy, "Retry-After", 0, CURLH_HEADER, -1, &field) == CURLHE_OK)
-		http_note_retry_after(call, field->value, strlen(field->value));
+		http_note_retry_after(call, field->value, value_bytes(field));
 }

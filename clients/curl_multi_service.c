@@ -141,14 +141,16 @@ static struct curl_group **find_room(struct curl_multi_service *service,
  * while it is being added. */
 static CURLcode add_to_group(struct curl_multi_service *service, struct curl_handle *handle)
 {
-	struct curl_group **at = find_room(service, handle->transfer), *group;
+	struct curl_group **at = find_room(service, handle->transfer), *group = *at;
 	bool is_last;
 	CURLcode code;
 
-	if (!*at && !add_group(service, handle->transfer))
+	if (!group) {
+		group = add_group(service, handle->transfer);
+		at = find_room(service, handle->transfer);
+	}
+	if (!group)
 		return CURLE_OUT_OF_MEMORY;
-	at = find_room(service, handle->transfer);
-	group = *at;
 	is_last = group->transfers + 1 == group->most_transfers;
 	if (is_last)
 		*at = group->next_with_room;

@@ -116,7 +116,6 @@ static enum http_failure http1_client_call(struct http_client *client, struct ht
 		return http_fail(call, HTTP_PROTOCOL, "not an http URL");
 	if (exchange.to.host.is_tls)
 		return http_fail(call, HTTP_TLS, "this client speaks no TLS");
-	call->attempts++;
 	exchange.wait.site = (struct wait_site){
 		.kind = WAIT_CALL,
 		.detail = (unsigned)exchange.to.host.name_len,
@@ -128,6 +127,7 @@ static enum http_failure http1_client_call(struct http_client *client, struct ht
 	if (error < 0)
 		return http_fail(call, HTTP_PROTOCOL,
 		                 "the URL, method or a header cannot be sent as it is");
+	call->attempts++;
 	failure = make_call(&exchange);
 	http1_request_finish(&request);
 	return failure;

@@ -62,15 +62,19 @@ enum http_failure http_call_pass_straight(struct http_client *client, struct htt
 	return client->ops->call(client, call, deadline);
 }
 
-enum http_failure http_call(struct http_client *client, struct http_call *call,
-                            struct deadline deadline)
+static void check_request(const struct http_call *call)
 {
-	assert(client && client->ops);
 	assert(call->url && call->max_reply_bytes > 0);
 	assert(call->body || call->body_len == 0);
 	assert(call->headers || call->header_count == 0);
 	assert(!call->reply && !call->reply_headers);
+}
 
+enum http_failure http_call(struct http_client *client, struct http_call *call,
+                            struct deadline deadline)
+{
+	assert(client && client->ops);
+	check_request(call);
 	clear_outcome(call);
 	call->attempts = 0;
 	call->until = deadline;

@@ -69,7 +69,8 @@ struct http_call {
 	 * http_call_finish(). NULL if failed. */
 	struct http_header *reply_headers;
 	size_t reply_header_count;
-	bool replied; /* something of a reply came, also if the call has failed */
+	bool replied; /* something of a reply came, also if the call has failed; with libcurl, a
+	                 line at least */
 	/* How long to wait before trying again, as a reply 429 or 503 asks (RFC 9110, 10.2.3); 0: a
 	 * moment that has passed. */
 	bool has_retry_after;

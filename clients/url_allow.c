@@ -72,7 +72,7 @@ static bool copy_host(const struct url_host *found, struct host *host)
 	host->text[host->length] = '\0';
 	if (found->is_address && is_v6(found))
 		return normalize_v6(host);
-	if (host->text[host->length - 1] == '.')
+	if (host->length > 0 && host->text[host->length - 1] == '.')
 		host->text[--host->length] = '\0';
 	return found->is_address || (!has_empty_label(host) && !ends_in_number(host));
 }
