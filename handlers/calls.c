@@ -249,16 +249,19 @@ static void calls_serve(struct handler *handler, const struct request *request,
                         struct response *response)
 {
 	struct calls_handler *self = (struct calls_handler *)handler;
+	struct calls_options options = self->options;
 	struct serving serving = {
-		.options = &self->options,
+		.options = &options,
 		.http = request,
 		.response = response,
 	};
 	int error;
 
+	live_limits_read(options.live, &options.limits, &options.call_timeout_ms,
+	                 &options.max_reply_bytes);
 	if (choose_format(&serving) || read_query(&serving))
 		return;
-	serving.set = upstream_holder_acquire(self->options.upstreams);
+	serving.set = upstream_holder_acquire(options.upstreams);
 	error = prepare(&serving);
 	if (error)
 		respond_to(&serving, error, "calls need");

@@ -6,6 +6,7 @@
 
 #include "handlers/batch_request.h"
 #include "handlers/handler.h"
+#include "handlers/live_limits.h"
 
 struct upstream_holder; /* clients/upstream_set.h */
 
@@ -21,6 +22,8 @@ struct upstream_holder; /* clients/upstream_set.h */
  */
 struct calls_options {
 	struct batch_limits limits;        /* max_n is the most calls of one list */
+	const struct live_limits *live;    /* borrowed: what limits and the two below are when a
+	                                      request begins. NULL: what they are here */
 	struct upstream_holder *upstreams; /* borrowed; a request uses the set that is current when
 	                                      it starts, to its end */
 	int64_t call_timeout_ms;           /* default and upper bound of a call's timeout_ms */

@@ -30,21 +30,6 @@ static void run_call(struct batch_child *child, const struct batch_work *work)
 		burn_cpu(fanout->cpu_us);
 }
 
-/* What this request goes by. */
-static struct fanout_options current_options(const struct fanout_handler *self)
-{
-	const struct live_limits *live = self->options.live;
-	struct fanout_options options = self->options;
-
-	if (live) {
-		options.limits.max_n = live_max_n(live);
-		options.limits.max_memory_bytes = live_max_memory_bytes(live);
-		options.call_timeout_ms = live_call_timeout_ms(live);
-		options.max_reply_bytes = live_max_reply_bytes(live);
-	}
-	return options;
-}
-
 static void respond(const struct fanout_options *options,
                     const struct fanout_parameters *parameters, const char *url,
                     const struct request *request, struct response *response)
@@ -73,11 +58,13 @@ static void fanout_serve(struct handler *handler, const struct request *request,
                          struct response *response)
 {
 	struct fanout_handler *self = (struct fanout_handler *)handler;
-	struct fanout_options options = current_options(self);
+	struct fanout_options options = self->options;
 	struct fanout_parameters parameters;
 	struct query_error error;
 	char *url;
 
+	live_limits_read(options.live, &options.limits, &options.call_timeout_ms,
+	                 &options.max_reply_bytes);
 	if (fanout_parameters_read(request->query, &options, &parameters, &error)) {
 		response_bad_query(response, &error);
 		return;

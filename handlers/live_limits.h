@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "handlers/batch_request.h"
+
 /*
  * The limits of requests that can change while the server runs. A request keeps those that
  * it finds when its handler begins.
@@ -19,24 +21,18 @@ struct live_limits {
 	atomic_size_t max_memory_bytes; /* of a request */
 };
 
-static inline unsigned live_max_n(const struct live_limits *limits)
+/** Have the three say what the limits are now. @limits may be NULL: they stay as they are. Any
+ * thread. */
+static inline void live_limits_read(const struct live_limits *limits, struct batch_limits *batch,
+                                    int64_t *call_timeout_ms, size_t *max_reply_bytes)
 {
-	return atomic_load_explicit(&limits->max_n, memory_order_relaxed);
-}
-
-static inline int64_t live_call_timeout_ms(const struct live_limits *limits)
-{
-	return atomic_load_explicit(&limits->call_timeout_ms, memory_order_relaxed);
-}
-
-static inline size_t live_max_reply_bytes(const struct live_limits *limits)
-{
-	return atomic_load_explicit(&limits->max_reply_bytes, memory_order_relaxed);
-}
-
-static inline size_t live_max_memory_bytes(const struct live_limits *limits)
-{
-	return atomic_load_explicit(&limits->max_memory_bytes, memory_order_relaxed);
+	if (!limits)
+		return;
+	batch->max_n = atomic_load_explicit(&limits->max_n, memory_order_relaxed);
+	batch->max_memory_bytes =
+		atomic_load_explicit(&limits->max_memory_bytes, memory_order_relaxed);
+	*call_timeout_ms = atomic_load_explicit(&limits->call_timeout_ms, memory_order_relaxed);
+	*max_reply_bytes = atomic_load_explicit(&limits->max_reply_bytes, memory_order_relaxed);
 }
 
 #endif

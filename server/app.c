@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "clients/blocking_client.h"
+#include "handlers/calls.h"
 #include "handlers/cpu.h"
 #include "handlers/fanout.h"
 #include "handlers/overflow.h"
@@ -136,6 +137,23 @@ static int create_fanout(struct app *app)
 	return error;
 }
 
+static int create_calls(struct app *app)
+{
+	const struct config *config = app->config;
+	struct calls_options options = {
+		.limits = batch_limits_of(config),
+		.live = &app->limits,
+		.upstreams = &app->named_upstreams.upstreams,
+		.call_timeout_ms = config->call_timeout_ms,
+		.max_reply_bytes = config->max_reply_bytes,
+	};
+	int error = calls_handler_create(&options, &app->calls);
+
+	if (error == 0)
+		site_add(&app->site, app->calls, false, false);
+	return error;
+}
+
 static int create_pinned(struct app *app, struct handler **out)
 {
 	const struct config *config = app->config;
@@ -179,6 +197,8 @@ static int create_handlers(struct app *app)
 	struct site *admin = app->config->admin_listen.host[0] != '\0' ? &app->admin_site : NULL;
 	int error = create_fanout(app);
 
+	if (error == 0)
+		error = create_calls(app);
 	if (error == 0 && app->config->experiments)
 		error = create_experiments(app);
 	if (error != 0)
@@ -280,6 +300,7 @@ static void stop_inner(struct app *app)
 	for (size_t i = 0; i < APP_EXPERIMENTS; i++)
 		handler_destroy(app->experiments[i]);
 	handler_destroy(app->fanout);
+	handler_destroy(app->calls);
 	http_client_destroy(app->blocking_client);
 	named_upstreams_stop(&app->named_upstreams);
 	upstream_clients_stop(&app->clients);

@@ -40,8 +40,9 @@ struct app {
 	struct upstream_clients clients;
 	struct named_upstreams named_upstreams;
 	struct live_limits limits;
-	struct http_client *blocking_client;          /* NULL without --experiments */
-	struct handler *fanout;                       /* NULL without an upstream */
+	struct http_client *blocking_client; /* NULL without --experiments */
+	struct handler *fanout;              /* NULL without an upstream */
+	struct handler *calls;
 	struct handler *experiments[APP_EXPERIMENTS]; /* NULL without --experiments */
 	struct readyz_handler readyz;
 	struct metrics_handler metrics;

@@ -20,7 +20,9 @@ void site_add(struct site *site, struct handler *handler, bool on_front, bool he
 		.handler = handler,
 		.on_front = on_front,
 		.head = head,
-		.durations.route = handler->path,
+		.durations = {.route = handler->path,
+	                      .method =
+	                              strcmp(handler->method, "GET") == 0 ? NULL : handler->method},
 	};
 }
 

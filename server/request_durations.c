@@ -49,16 +49,22 @@ static void print_status(struct request_durations *durations, size_t place,
 	}
 	if (total == 0 || snprintf(status, sizeof(status), "%d", statuses[place]) < 0)
 		return;
-	const char *labels[] = {
-		"http_route", durations->route, "http_response_status_code", status, "le", NULL,
-		NULL};
+	/* Name, value, …, NULL; the bound comes last. */
+	const char *labels[10] = {"http_route", durations->route, "http_response_status_code",
+	                          status};
+	size_t bound = 4;
 
+	if (durations->method != NULL) {
+		labels[bound++] = "http_request_method";
+		labels[bound++] = durations->method;
+	}
+	labels[bound] = "le";
 	for (size_t i = 0; i < REQUEST_DURATION_BUCKETS; i++) {
-		labels[5] = bounds[i].text;
+		labels[bound + 1] = bounds[i].text;
 		metrics_sample(text, "http_server_request_duration_seconds_bucket", labels,
 		               (double)counts[i]);
 	}
-	labels[4] = NULL;
+	labels[bound] = NULL;
 	metrics_sample(text, "http_server_request_duration_seconds_sum", labels,
 	               (double)atomic_load_explicit(&durations->by_status[place].total_ns,
 	                                            memory_order_relaxed) /

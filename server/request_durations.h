@@ -17,6 +17,8 @@ enum {
 
 struct request_durations {
 	const char *route; /* static text, the value of http_route */
+	const char
+		*method; /* likewise of http_request_method; NULL: GET, which has no such label */
 
 	/* Relaxed: statistics. Not cumulative; the sum of the buckets is the count. */
 	struct {
