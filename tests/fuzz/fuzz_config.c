@@ -1,5 +1,5 @@
 #include <assert.h>
-#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,10 +9,16 @@
 
 /*
  * Configuration files: what is refused is told in one line with a place that is in the
- * file, and what is taken is taken again, and can be printed without its secrets.
+ * file, and what is taken can be printed. Neither says anything of the secrets that the file
+ * takes from the environment: with others it is the same.
  */
 
-#define SECRET "s3cret"
+struct outcome {
+	bool is_taken;
+	char error[CONFIG_ERROR_BYTES];
+	char *printed; /* NULL: refused */
+	size_t printed_bytes;
+};
 
 static char path[32]; /* of the one file */
 static int file = -1;
@@ -35,7 +41,6 @@ static void check_place(const char *error, const char *bytes, size_t size)
 	const char *end = bytes + size;
 	size_t length;
 
-	assert(strncmp(error, path, strlen(path)) == 0);
 	assert(sscanf(error + strlen(path), ":%u:%u: ", &line, &column) == 2);
 	assert(line >= 1 && column >= 1);
 	for (; line > 1; line--) {
@@ -51,38 +56,50 @@ static void check_place(const char *error, const char *bytes, size_t size)
 static void check_line(const char *error)
 {
 	assert(error[0] != '\0' && strlen(error) < CONFIG_ERROR_BYTES);
-	assert(!strpbrk(error, "\r\n") && !strstr(error, SECRET));
+	assert(!strpbrk(error, "\r\n"));
 }
 
-static void check_print(const struct config *config)
+static void print(const struct config *config, struct outcome *outcome)
 {
-	static char text[1 << 20];
-	FILE *out = fmemopen(text, sizeof(text), "w");
+	FILE *out = open_memstream(&outcome->printed, &outcome->printed_bytes);
 
 	assert(out);
-	(void)config_print(config, out);
-	(void)fclose(out);
-	text[sizeof(text) - 1] = '\0';
-	assert(!strstr(text, SECRET));
+	assert(config_print(config, out) == 0);
+	assert(fclose(out) == 0);
+}
+
+static void parse(char **environment, struct outcome *outcome)
+{
+	static char *arguments[] = {"fanoutd", "--config", path, NULL};
+	struct config config;
+
+	*outcome = (struct outcome){0};
+	outcome->is_taken = config_parse(3, arguments, environment, &config, outcome->error,
+	                                 sizeof(outcome->error)) == 0;
+	if (!outcome->is_taken)
+		return;
+	print(&config, outcome);
+	config_finish(&config);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	char *arguments[] = {"fanoutd", "--config", path, "--slow-listen=127.0.0.1:0", NULL};
-	char *environment[] = {"TOKEN=" SECRET, "BAD=" SECRET "\n", NULL};
-	char error[CONFIG_ERROR_BYTES] = "";
-	struct config config, again;
+	struct outcome one, other;
 
 	write_file(bytes, size);
-	if (config_parse(4, arguments, environment, &config, error, sizeof(error)) != 0) {
-		check_line(error);
-		check_place(error, (const char *)bytes, size);
-		return 0;
+	parse((char *[]){"TOKEN=s3cret", "BAD=s3cret\n", NULL}, &one);
+	parse((char *[]){"TOKEN=an0ther", "BAD=an0ther\t", NULL}, &other);
+	if (!one.is_taken) {
+		check_line(one.error);
+		if (strncmp(one.error, path, strlen(path)) == 0)
+			check_place(one.error, (const char *)bytes, size);
+		else /* right by itself, and there is nothing to call */
+			assert(strncmp(one.error, "--upstream: ", 12) == 0);
 	}
-	assert(config_parse_again(&config, &again, error, sizeof(error)) == 0);
-	assert(config.upstream_count == again.upstream_count);
-	check_print(&config);
-	config_finish(&again);
-	config_finish(&config);
+	assert(one.is_taken == other.is_taken && strcmp(one.error, other.error) == 0);
+	assert(one.printed_bytes == other.printed_bytes);
+	assert(!one.printed || memcmp(one.printed, other.printed, one.printed_bytes) == 0);
+	free(one.printed);
+	free(other.printed);
 	return 0;
 }
