@@ -2,16 +2,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clients/http1_fields.h"
 #include "clients/http1_reply.h"
 #include "tests/fuzz/fuzz.h"
 
 /*
  * Replies as the http1 client reads them: the outcome is the same however the bytes
  * are cut into pieces. And chunks: what our decoder takes for a whole body is what
- * picohttpparser makes of it. The first byte says what the reply is to.
+ * picohttpparser makes of it. The first byte says what the reply is to, and whether its
+ * headers are kept: they are such as could be sent on.
  */
 
-enum { FLAG_HEAD = 1, FLAG_SMALL = 2, SMALL_BYTES = 100, LARGE_BYTES = 1 << 20 };
+enum { FLAG_HEAD = 1, FLAG_SMALL = 2, FLAG_FIELDS = 4, SMALL_BYTES = 100, LARGE_BYTES = 1 << 20 };
 
 struct outcome {
 	enum http1_verdict verdict;
@@ -19,6 +21,7 @@ struct outcome {
 	size_t surplus; /* after HTTP1_WHOLE */
 	char *body;
 	size_t body_bytes;
+	struct http_call call; /* with the headers */
 };
 
 static struct phr_header headers[HTTP1_HEADERS_MAX];
@@ -33,6 +36,16 @@ static void keep_body(struct outcome *outcome, const struct http1_piece *piece)
 	outcome->body_bytes += piece->body_bytes;
 }
 
+static void keep_fields(struct outcome *outcome)
+{
+	struct http_call *call = &outcome->call;
+
+	assert(http1_fields_keep(headers, outcome->reply.field_count, call) == 0);
+	http1_fields_note_retry_after(headers, outcome->reply.field_count, call);
+	for (size_t i = 0; i < call->reply_header_count; i++)
+		assert(http_header_is_valid(&call->reply_headers[i]));
+}
+
 /* Give the @held bytes of @buffer, in a block of just that size: a sanitizer sees a read beyond it.
  * Returns how many are held on to. */
 static size_t give(struct outcome *outcome, char *buffer, size_t held)
@@ -45,6 +58,9 @@ static size_t give(struct outcome *outcome, char *buffer, size_t held)
 	outcome->verdict = http1_reply_read(&outcome->reply, bytes, held, headers, &piece);
 	if (outcome->verdict == HTTP1_MORE || outcome->verdict == HTTP1_WHOLE) {
 		assert(piece.used <= held);
+		if (outcome->reply.counts_fields && outcome->reply.part != HTTP1_PART_HEAD &&
+		    !outcome->call.reply_headers)
+			keep_fields(outcome);
 		keep_body(outcome, &piece);
 		held -= piece.used;
 		memcpy(buffer, bytes + piece.used, held);
@@ -62,6 +78,7 @@ static void read_in_pieces(struct outcome *outcome, uint8_t flags, const char *d
 
 	*outcome = (struct outcome){
 		.reply = {.is_to_head = flags & FLAG_HEAD,
+	                  .counts_fields = flags & FLAG_FIELDS,
 	                  .max_body_bytes = flags & FLAG_SMALL ? SMALL_BYTES : LARGE_BYTES},
 	};
 	while (at < length && outcome->verdict == HTTP1_MORE) {
@@ -111,6 +128,17 @@ static bool ends_like(const struct outcome *one, const struct outcome *other)
 	       one->reply.keep_alive == other->reply.keep_alive;
 }
 
+static bool has_same_headers(const struct http_call *one, const struct http_call *other)
+{
+	if (one->reply_header_count != other->reply_header_count)
+		return false;
+	for (size_t i = 0; i < one->reply_header_count; i++)
+		if (strcmp(one->reply_headers[i].name, other->reply_headers[i].name) != 0 ||
+		    strcmp(one->reply_headers[i].value, other->reply_headers[i].value) != 0)
+			return false;
+	return true;
+}
+
 static void compare(const struct outcome *one, const struct outcome *other)
 {
 	assert(is_refused(one) == is_refused(other));
@@ -118,6 +146,7 @@ static void compare(const struct outcome *one, const struct outcome *other)
 		return;
 	assert(one->verdict == other->verdict);
 	assert(has_body(one, other->body, other->body_bytes));
+	assert(has_same_headers(&one->call, &other->call));
 	assert(one->verdict != HTTP1_WHOLE || ends_like(one, other));
 }
 
@@ -155,8 +184,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		check(&outcomes[i]);
 		compare(&outcomes[0], &outcomes[i]);
 	}
-	for (size_t i = 0; i < CUTS; i++)
+	for (size_t i = 0; i < CUTS; i++) {
 		free(outcomes[i].body);
+		http_call_finish(&outcomes[i].call);
+	}
 	compare_chunks(data, size - 1);
 	return 0;
 }
