@@ -19,7 +19,7 @@ MAY_INCLUDE = {
 }
 LIBRARY_FOLDERS = {
     "h2o": {"server"},
-    "curl": {"clients"},
+    "curl": {"clients", "tests"},
     "jansson": {"handlers", "server", "tests"},
     "openssl": {"clients", "server"},
 }
