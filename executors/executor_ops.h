@@ -48,6 +48,10 @@ struct executor_ops {
 	 * reported. NULL if a joining parent need not do that. */
 	void (*run_here)(struct executor *executor, struct task *child);
 
+	/* Whether a thread has no task and so is bound to find the tickets in the queues: a parent
+	 * may leave its unstarted children to it. NULL without run_here. Parent only. */
+	bool (*has_free_thread)(struct executor *executor);
+
 	/* Suspend the calling task until its permit is noted (returns 0) or @deadline has passed
 	 * (-ETIMEDOUT). The permit is consumed. */
 	int (*park)(struct task *task, struct deadline deadline);

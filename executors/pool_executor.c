@@ -18,7 +18,8 @@ struct pool_executor {
 	struct executor executor;
 	struct run_queue queue;
 	struct pthread_seats seats;
-	atomic_uint started; /* relaxed: statistics; tasks that run or are parked */
+	atomic_uint started; /* tasks that run or are parked; relaxed: of its own order alone is
+	                        made use, in pool_has_free_thread() */
 
 	pthread_mutex_t lock;
 	pthread_cond_t work; /* @wakes has grown, or the last task has ended */
@@ -164,6 +165,18 @@ static void pool_run_here(struct executor *executor, struct task *child)
 	(void)carrier_set_timer(&carrier->carrier, &timer.timer, DEADLINE_NEVER);
 }
 
+/*
+ * A thread that runs no task looks for tickets before it sleeps, and is woken for ours if it does.
+ * It may take another parent's ticket first. But if all threads were held by parents that wait, the
+ * one that was counted last would have seen them all, and would run its children itself.
+ */
+static bool pool_has_free_thread(struct executor *executor)
+{
+	struct pool_executor *pool = (struct pool_executor *)executor;
+
+	return atomic_load_explicit(&pool->started, memory_order_relaxed) < pool->count;
+}
+
 static int pool_resize(struct executor *executor, unsigned carriers)
 {
 	(void)executor;
@@ -246,6 +259,7 @@ const struct executor_ops pool_executor_ops = {
 	.queue = pool_queue,
 	.offer = pool_offer,
 	.run_here = pool_run_here,
+	.has_free_thread = pool_has_free_thread,
 	.park = pthread_carrier_park,
 	.unpark = pthread_carrier_unpark,
 	.yield = pthread_carrier_yield,

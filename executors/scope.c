@@ -361,8 +361,16 @@ static struct task *take_finished_locked(struct scope *scope)
 	return child;
 }
 
-/* Whether @child is one to be handed out, or there is none left. @to_run: on a pool thread, one
- * that nobody else may have a thread for. */
+/* Nobody else may have a thread for a child that has not started. With the lock held. */
+static bool must_help_locked(const struct scope *scope)
+{
+	const struct executor_ops *ops = scope->executor->ops;
+
+	return ops->run_here && scope->running == 0 && !ops->has_free_thread(scope->executor);
+}
+
+/* Whether @child is one to be handed out, or there is none left. @to_run: one that is to be run
+ * here. */
 static bool find_next(struct scope *scope, struct task **child, struct task **to_run)
 {
 	bool is_over;
@@ -373,7 +381,7 @@ static bool find_next(struct scope *scope, struct task **child, struct task **to
 		drop_unstarted_locked(scope);
 	*child = take_finished_locked(scope);
 	is_over = *child || scope->remaining == 0;
-	if (!is_over && scope->executor->ops->run_here && scope->running == 0)
+	if (!is_over && must_help_locked(scope))
 		*to_run = scope_take_locked(scope);
 	scope->wake_at_each = !is_over;
 	pthread_mutex_unlock(&scope->cancel.lock);

@@ -103,7 +103,8 @@ void scope_cancel(struct scope *scope, enum cancel_reason reason);
  * A scope that is cancelled, or over its own deadline, hands out the rest as it ends, children that
  * never ran as well (their result is -ECANCELED), so a loop until 0 has seen them all.
  *
- * On a pool thread, and with none of them running, it runs a child itself, whatever @deadline.
+ * On a pool whose threads are all taken, and with no child running, it runs one itself, whatever
+ * @deadline.
  *
  * Returns 1 with @out set; 0 no child is left; -ETIMEDOUT @deadline passed. @out is untouched
  * unless 1 is returned. Parent only; parks.

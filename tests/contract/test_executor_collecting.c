@@ -353,6 +353,76 @@ static void cancelling_the_parent_hands_out_all(void **state)
 	free(outer.children);
 }
 
+/* The first child waits until the second has been handed out: nothing comes of it if the parent,
+ * who is to see to both, runs it itself. */
+static int collect_beside_a_long_one(void *arg)
+{
+	struct child *children = arg;
+	struct scope scope;
+	int error, result;
+
+	scope_open(&scope, &(struct scope_options){.policy = SCOPE_COLLECT,
+	                                           .deadline = deadline_in_ms(10000)});
+	child_init(&children[0], wait_for_latch, 0);
+	child_init(&children[1], yield_once, 1);
+	error = scope_fork(&scope, &children[0].task);
+	error |= scope_fork(&scope, &children[1].task);
+	if (next_child(&scope, DEADLINE_NEVER, &result) != &children[1])
+		error = -EPROTO;
+	latch_arrive(&children[0].latch);
+	if (next_child(&scope, DEADLINE_NEVER, &result) != &children[0])
+		error = -EPROTO;
+	return scope_join(&scope) | error;
+}
+
+static void a_parent_leaves_its_children_to_threads_that_are_free(void **state)
+{
+	(void)state;
+	run_with_children(3, collect_beside_a_long_one, 0);
+}
+
+struct parent {
+	struct task task;
+	struct child *children;
+};
+
+static int collect_all(struct task *task)
+{
+	struct child *children = ((struct parent *)task)->children;
+	struct scope scope;
+	int error, result, count = 0;
+
+	scope_open(&scope, &(struct scope_options){.policy = SCOPE_COLLECT});
+	error = fork_all(&scope, children, CHILDREN, yield_once);
+	while (next_child(&scope, DEADLINE_NEVER, &result))
+		count++;
+	return scope_join(&scope) | error | (count == CHILDREN ? 0 : -EPROTO);
+}
+
+static int fill_with_parents(void *arg)
+{
+	struct parent parents[8];
+	struct child *children = arg;
+	struct scope scope;
+	int error = 0;
+
+	scope_open(&scope, &(struct scope_options){.policy = SCOPE_FAIL_FAST});
+	for (int i = 0; i < 8; i++) {
+		parents[i] = (struct parent){.task.run = collect_all,
+		                             .children = children + (size_t)i * CHILDREN};
+		error |= scope_fork(&scope, &parents[i].task);
+	}
+	return scope_join(&scope) | error;
+}
+
+/* Each sees threads that are free at first, and nobody is left for them in the end. */
+static void parents_that_take_all_threads_get_done(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 50; round++)
+		run_with_children(4, fill_with_parents, 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -366,6 +436,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_deadline_holds_however_many_return),
 		cmocka_unit_test(a_join_needs_no_collecting),
 		cmocka_unit_test(cancelling_the_parent_hands_out_all),
+		cmocka_unit_test(a_parent_leaves_its_children_to_threads_that_are_free),
+		cmocka_unit_test(parents_that_take_all_threads_get_done),
 	};
 
 	return run_over_executor(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
