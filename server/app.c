@@ -38,6 +38,25 @@ static int explain_listen(char text[APP_ERROR_BYTES], int error,
 	return explain(text, error, "listen on", url);
 }
 
+/* Have both sites ask for the token of --auth-token-file, if there is to be one. */
+static int read_token(struct app *app, char error_text[APP_ERROR_BYTES])
+{
+	const char *path = app->config->auth_token_file, *reason;
+
+	if (path == NULL)
+		return 0;
+	int error = auth_token_read(path, &app->token, &reason);
+
+	if (error == 0) {
+		app->site.token = app->admin_site.token = &app->token;
+		return 0;
+	}
+	if (snprintf(error_text, APP_ERROR_BYTES, "cannot use --auth-token-file %s: %s", path,
+	             reason != NULL ? reason : strerrordesc_np(-error)) < 0)
+		error_text[0] = '\0';
+	return error;
+}
+
 static void warn_of_backlog(const char *listener, unsigned backlog)
 {
 	int limit = backlog_limit();
@@ -133,7 +152,7 @@ static int create_fanout(struct app *app)
 	int error = fanout_handler_create(&options, &app->fanout);
 
 	if (error == 0)
-		site_add(&app->site, app->fanout, false, false);
+		site_add(&app->site, app->fanout);
 	return error;
 }
 
@@ -150,7 +169,7 @@ static int create_calls(struct app *app)
 	int error = calls_handler_create(&options, &app->calls);
 
 	if (error == 0)
-		site_add(&app->site, app->calls, false, false);
+		site_add(&app->site, app->calls);
 	return error;
 }
 
@@ -187,7 +206,7 @@ static int create_experiments(struct app *app)
 		error = create_pinned(app, &experiments[2]);
 	for (size_t i = 0; error == 0 && i < APP_EXPERIMENTS; i++) {
 		if (experiments[i] != NULL)
-			site_add(&app->site, experiments[i], false, false);
+			site_add(&app->site, experiments[i]);
 	}
 	return error;
 }
@@ -213,9 +232,9 @@ static int create_handlers(struct app *app)
 	app->metrics.sites[0] = &app->site;
 	app->metrics.sites[1] = admin;
 	metrics_handler_init(&app->metrics);
-	site_add(&app->site, &livez_handler, true, true);
-	site_add(&app->site, &app->readyz.super, true, true);
-	site_add(admin != NULL ? admin : &app->site, &app->metrics.super, true, false);
+	site_add_probe(&app->site, &livez_handler);
+	site_add_probe(&app->site, &app->readyz.super);
+	site_add_on_front(admin != NULL ? admin : &app->site, &app->metrics.super);
 	return debug_pages_start(&app->debug_pages, &app->executors,
 	                         &app->named_upstreams.upstreams);
 }
@@ -232,7 +251,7 @@ static void add_debug_pages(struct app *app, const struct fronts_options *listen
 		return;
 	debug_pages_add(&app->debug_pages, site);
 	if (app->config->experiments && overflow_handler != NULL)
-		site_add(site, overflow_handler, false, false);
+		site_add(site, overflow_handler);
 }
 
 static int open_listener(const struct listen_address *address, int *fd, uint16_t *port,
@@ -276,6 +295,7 @@ static int start_fronts(struct app *app, char error_text[APP_ERROR_BYTES])
 		.count = quarter > 0 ? quarter : 1,
 		.site = &app->site,
 		.admin_site = &app->admin_site,
+		.max_body_bytes = app->config->max_body_bytes,
 		.exchanges = {.deadline_ms = app->config->deadline_ms,
 	                      .keep_half_closed = app->config->half_close == CONFIG_HALF_CLOSE_KEEP,
 	                      .max_tasks = app->config->max_tasks,
@@ -349,8 +369,11 @@ static int start_inner(struct app *app, char error_text[APP_ERROR_BYTES])
 int app_start(struct app *app, const struct config *config, char error_text[APP_ERROR_BYTES])
 {
 	*app = (struct app){.config = config};
-	int error = cpu_watch_init(&app->cpus);
+	int error = read_token(app, error_text);
 
+	if (error != 0)
+		return error;
+	error = cpu_watch_init(&app->cpus);
 	if (error != 0)
 		return explain(error_text, error, "read", "the CPU quota");
 	error = start_inner(app, error_text);

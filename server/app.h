@@ -7,6 +7,7 @@
 
 #include "executors/offload.h"
 #include "handlers/live_limits.h"
+#include "server/auth_token.h"
 #include "server/client_setup.h"
 #include "server/config.h"
 #include "server/cpu_watch.h"
@@ -48,6 +49,7 @@ struct app {
 	struct metrics_handler metrics;
 	struct debug_pages debug_pages;
 	struct rejections rejections;
+	struct auth_token token; /* with --auth-token-file; else unused */
 	struct site site, admin_site;
 	struct fronts fronts;
 	unsigned carriers; /* as asked for */

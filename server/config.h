@@ -82,6 +82,8 @@ struct config {
 	unsigned upstream_rate; /* calls a second; 0: any number */
 	unsigned deadline_ms;
 	unsigned max_n;
+	size_t max_body_bytes;              /* of one request */
+	const char *auth_token_file;        /* whose bearer token requests need; NULL: none */
 	size_t max_reply_bytes;             /* of one call */
 	size_t max_request_bytes_in_memory; /* of all a request holds */
 

@@ -12,24 +12,42 @@ struct site_handler {
 	struct site *site;
 };
 
-void site_add(struct site *site, struct handler *handler, bool on_front, bool head)
+static struct route *add_route(struct site *site, struct handler *handler)
 {
-	assert(site->count < SITE_ROUTES_MAX);
+	struct route *route = &site->routes[site->count++];
+
+	assert(site->count <= SITE_ROUTES_MAX);
 	site->unmatched.route = "";
-	site->routes[site->count++] = (struct route){
+	*route = (struct route){
 		.handler = handler,
-		.on_front = on_front,
-		.head = head,
 		.durations = {.route = handler->path,
 	                      .method =
 	                              strcmp(handler->method, "GET") == 0 ? NULL : handler->method},
 	};
+	return route;
+}
+
+void site_add(struct site *site, struct handler *handler)
+{
+	(void)add_route(site, handler);
 }
 
 void site_add_on(struct site *site, struct handler *handler, struct executor *executor)
 {
-	site_add(site, handler, false, false);
-	site->routes[site->count - 1].executor = executor;
+	add_route(site, handler)->executor = executor;
+}
+
+void site_add_on_front(struct site *site, struct handler *handler)
+{
+	add_route(site, handler)->on_front = true;
+}
+
+void site_add_probe(struct site *site, struct handler *handler)
+{
+	struct route *route = add_route(site, handler);
+
+	route->on_front = true;
+	route->is_probe = true;
 }
 
 static struct dispatch_front *front_of(h2o_req_t *request)
@@ -44,7 +62,7 @@ static bool is(h2o_iovec_t text, const char *other)
 
 static bool allows(const struct route *route, h2o_iovec_t method)
 {
-	return is(method, route->handler->method) || (route->head && is(method, "HEAD"));
+	return is(method, route->handler->method) || (route->is_probe && is(method, "HEAD"));
 }
 
 static void refuse(h2o_req_t *request, struct site *site, struct response *response)
@@ -87,7 +105,7 @@ static void refuse_method(h2o_req_t *request, struct site *site)
 		if (!is(request->path_normalized, site->routes[i].handler->path))
 			continue;
 		append_method(request, &allowed, site->routes[i].handler->method);
-		if (site->routes[i].head)
+		if (site->routes[i].is_probe)
 			append_method(request, &allowed, "HEAD");
 	}
 	response_problem(&response, 405, NULL, "this path answers %.*s", (int)allowed.len,
@@ -95,6 +113,70 @@ static void refuse_method(h2o_req_t *request, struct site *site)
 	response_add_header(&response, "Allow",
 	                    h2o_strdup(&request->pool, allowed.base, allowed.len).base);
 	refuse(request, site, &response);
+}
+
+/* RFC 6750 §3: what it says of a token that is there and wrong differs from that of none. */
+static void refuse_unauthorized(h2o_req_t *request, struct site *site, bool has_credentials)
+{
+	struct response response = {0};
+
+	response_problem(&response, 401, NULL,
+	                 has_credentials ? "this is not the bearer token"
+	                                 : "a bearer token is needed");
+	response_add_header(&response, "WWW-Authenticate",
+	                    has_credentials ? "Bearer realm=\"fanoutd\", error=\"invalid_token\""
+	                                    : "Bearer realm=\"fanoutd\"");
+	refuse(request, site, &response);
+}
+
+/* False: it has been refused. */
+static bool authorize(h2o_req_t *request, struct site *site)
+{
+	const h2o_headers_t *headers = &request->headers;
+	ssize_t first, second;
+
+	if (site->token == NULL)
+		return true;
+	first = h2o_find_header(headers, H2O_TOKEN_AUTHORIZATION, -1);
+	second = first < 0 ? -1 : h2o_find_header(headers, H2O_TOKEN_AUTHORIZATION, first);
+	if (first >= 0 && second < 0 &&
+	    auth_token_admits(site->token, headers->entries[first].value.base,
+	                      headers->entries[first].value.len))
+		return true;
+	refuse_unauthorized(request, site, first >= 0);
+	return false;
+}
+
+/* Without the parameters: "application/json; charset=utf-8". */
+static bool is_media_type(h2o_iovec_t value, const char *type)
+{
+	size_t length = 0;
+
+	while (length < value.len && strchr("; \t", value.base[length]) == NULL)
+		length++;
+	return length == strlen(type) && strncasecmp(value.base, type, length) == 0;
+}
+
+static void refuse_type(h2o_req_t *request, struct site *site, const char *type)
+{
+	struct response response = {0};
+
+	response_problem(&response, 415, NULL, "the body must be %s, without a Content-Encoding",
+	                 type);
+	response_add_header(&response, "Accept", type);
+	refuse(request, site, &response);
+}
+
+static bool takes_body(const struct route *route, const h2o_req_t *request)
+{
+	const h2o_headers_t *headers = &request->headers;
+	ssize_t type;
+
+	if (route->handler->takes == NULL)
+		return true;
+	type = h2o_find_header(headers, H2O_TOKEN_CONTENT_TYPE, -1);
+	return type >= 0 && is_media_type(headers->entries[type].value, route->handler->takes) &&
+	       h2o_find_header(headers, H2O_TOKEN_CONTENT_ENCODING, -1) < 0;
 }
 
 static void serve_on_front(h2o_req_t *request, struct route *route)
@@ -154,38 +236,55 @@ static bool take_target(h2o_req_t *request)
 	return true;
 }
 
-static int on_request(h2o_handler_t *handler, h2o_req_t *request)
+/* What answers the request's path and method; NULL: nothing, and *@path_found says if that is for
+ * the method. */
+static struct route *find_route(struct site *site, const h2o_req_t *request, bool *path_found)
 {
-	struct site *site = ((struct site_handler *)handler)->site;
-	const h2o_buffer_t *input = request->conn->callbacks->get_socket(request->conn)->input;
-	const char *fault = request_framing_fault(input->bytes, input->size);
-	bool path_found = false;
-
-	if (fault == NULL && !take_target(request))
-		fault = "a target that is neither a path nor a URL";
-	if (fault != NULL) {
-		refuse_framing(request, site, fault);
-		return 0;
-	}
+	*path_found = false;
 	for (size_t i = 0; i < site->count; i++) {
 		struct route *route = &site->routes[i];
 
 		if (!is(request->path_normalized, route->handler->path))
 			continue;
-		path_found = true;
-		if (!allows(route, request->method))
-			continue;
-		if (route->on_front)
-			serve_on_front(request, route);
-		else
-			exchange_start(&front_of(request)->exchanges, request, route->handler,
-			               route->executor, &route->durations);
-		return 0;
+		*path_found = true;
+		if (allows(route, request->method))
+			return route;
 	}
-	if (path_found)
+	return NULL;
+}
+
+static void dispatch(h2o_req_t *request, struct site *site)
+{
+	bool path_found;
+	struct route *route = find_route(site, request, &path_found);
+
+	if ((route == NULL || !route->is_probe) && !authorize(request, site))
+		return;
+	if (route == NULL && path_found)
 		refuse_method(request, site);
-	else
+	else if (route == NULL)
 		refuse_path(request, site);
+	else if (!takes_body(route, request))
+		refuse_type(request, site, route->handler->takes);
+	else if (route->on_front)
+		serve_on_front(request, route);
+	else
+		exchange_start(&front_of(request)->exchanges, request, route->handler,
+		               route->executor, &route->durations);
+}
+
+static int on_request(h2o_handler_t *handler, h2o_req_t *request)
+{
+	struct site *site = ((struct site_handler *)handler)->site;
+	const h2o_buffer_t *input = request->conn->callbacks->get_socket(request->conn)->input;
+	const char *fault = request_framing_fault(input->bytes, input->size);
+
+	if (fault == NULL && !take_target(request))
+		fault = "a target that is neither a path nor a URL";
+	if (fault != NULL)
+		refuse_framing(request, site, fault);
+	else
+		dispatch(request, site);
 	return 0;
 }
 

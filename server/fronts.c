@@ -8,7 +8,7 @@
 
 #include "server/protocol_errors.h"
 
-enum { REQUEST_TIMEOUT_MS = 10 * 1000, MAX_REQUEST_BODY_BYTES = 1024 * 1024 };
+enum { REQUEST_TIMEOUT_MS = 10 * 1000 };
 
 static h2o_hostconf_t *add_host(h2o_globalconf_t *http, const char *name, struct site *site)
 {
@@ -21,7 +21,7 @@ static h2o_hostconf_t *add_host(h2o_globalconf_t *http, const char *name, struct
 	return host;
 }
 
-static void configure_http(h2o_globalconf_t *http)
+static void configure_http(h2o_globalconf_t *http, size_t max_body_bytes)
 {
 	h2o_config_init(http);
 	http->server_name = h2o_iovec_init(H2O_STRLIT("fanoutd"));
@@ -29,7 +29,7 @@ static void configure_http(h2o_globalconf_t *http)
 	http->http1.req_timeout = REQUEST_TIMEOUT_MS;
 	/* h2o 2.2.5 is open to rapid reset (CVE-2023-44487): no HTTP/2, also not over h2c. */
 	http->http1.upgrade_to_http2 = 0;
-	http->max_request_entity_size = MAX_REQUEST_BODY_BYTES;
+	http->max_request_entity_size = max_body_bytes;
 }
 
 static void close_fd(int *fd)
@@ -80,7 +80,7 @@ int fronts_start(struct fronts *fronts, const struct fronts_options *options)
 		.admin_fd = options->admin_fd,
 		.drained_fd = -1,
 	};
-	configure_http(&fronts->http);
+	configure_http(&fronts->http, options->max_body_bytes);
 	int error = start(fronts, options);
 
 	if (error != 0) {

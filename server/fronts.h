@@ -14,6 +14,7 @@ struct fronts_options {
 	int admin_fd;   /* likewise; -1: none */
 	struct site *site, *admin_site; /* borrowed */
 	struct exchange_options exchanges;
+	size_t max_body_bytes;         /* of a request; longer ones get a 413 */
 	struct rejections *rejections; /* borrowed */
 };
 

@@ -23,6 +23,7 @@ void fronts_under_test_start(struct fronts_under_test *test, struct executor *ex
 		.count = 2,
 		.admin_fd = -1,
 		.site = &test->site,
+		.max_body_bytes = 1024 * 1024,
 		.exchanges = {.deadline_ms = deadline_ms,
 	                      .max_tasks = 100,
 	                      .executors = &test->executors,
@@ -31,7 +32,7 @@ void fronts_under_test_start(struct fronts_under_test *test, struct executor *ex
 	};
 
 	for (size_t i = 0; i < count; i++)
-		site_add(&test->site, &handlers[i], false, false);
+		site_add(&test->site, &handlers[i]);
 	options.listen_fd = listener_open("127.0.0.1", 0, 16, &test->port);
 	assert_true(options.listen_fd >= 0);
 	assert_int_equal(fronts_start(&test->fronts, &options), 0);

@@ -5,6 +5,7 @@
 #include "tests/integration/front_fixture.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -87,11 +88,14 @@ static void serve_silent(struct handler *handler, const struct request *request,
 static void serve_echo(struct handler *handler, const struct request *request,
                        struct response *response)
 {
+	const char *first = request_header(request, "X-A");
+
 	(void)handler;
 	response_json(response, 200,
-	              json_pack("{s:s, s:s, s:s, s:s#}", "method", request->method, "path",
-	                        request->path, "query", request->query, "body", request->body,
-	                        (int)request->body_len));
+	              json_pack("{s:s, s:s, s:s, s:s#, s:[s*, s*]}", "method", request->method,
+	                        "path", request->path, "query", request->query, "body",
+	                        request->body, (int)request->body_len, "x-a", first,
+	                        request_header_next(request, "X-A", first)));
 }
 
 static struct handler handlers[] = {
@@ -185,11 +189,37 @@ static void hands_the_request_over_decoded_and_with_its_body(void **state)
 	int fd = connected_to(&test);
 
 	(void)state;
-	send_text(fd,
-	          "POST /echo%20me?a=%20&b HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello");
+	send_text(fd, "POST /echo%20me?a=%20&b HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n"
+	              "Content-Type: Text/Plain; charset=utf-8\r\nX-A: 1\r\nx-a: 2\r\n\r\nhello");
 	read_until(fd, "}", reply);
 	assert_non_null(strstr(reply, "{\"method\":\"POST\",\"path\":\"/echo me\","
-	                              "\"query\":\"a=%20&b\",\"body\":\"hello\"}"));
+	                              "\"query\":\"a=%20&b\",\"body\":\"hello\","
+	                              "\"x-a\":[\"1\",\"2\"]}"));
+	close(fd);
+}
+
+static void refuses_a_body_of_another_type_than_the_handler_takes(void **state)
+{
+	static const char *const types[] = {
+		"",
+		"Content-Type: text/html\r\n",
+		"Content-Type: text/plain2\r\n",
+		"Content-Type: text/plain\r\nContent-Encoding: gzip\r\n",
+	};
+	char request[256], reply[REPLY_BYTES];
+	int fd = connected_to(&test);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		assert_true(snprintf(request, sizeof(request),
+		                     "POST /echo%%20me HTTP/1.1\r\nHost: x\r\n"
+		                     "Content-Length: 1\r\n%s\r\na",
+		                     types[i]) > 0);
+		send_text(fd, request);
+		read_until(fd, "}", reply);
+		assert_memory_equal(reply, "HTTP/1.1 415 ", 13);
+		assert_non_null(strstr(reply, "\r\nAccept: text/plain\r\n"));
+	}
 	close(fd);
 }
 
@@ -238,6 +268,8 @@ int main(void)
 	                                        tear_down),
 		cmocka_unit_test_setup_teardown(hands_the_request_over_decoded_and_with_its_body,
 	                                        set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			refuses_a_body_of_another_type_than_the_handler_takes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			lets_what_is_out_answer_with_what_it_has_when_canceled, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
