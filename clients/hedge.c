@@ -22,16 +22,23 @@ int64_t hedge_begin(struct hedge *hedge, int64_t now_ns)
 	hedge->hundredths += hedge->settings.budget_percent;
 	if (hedge->hundredths > HEDGE_BUDGET_MOST * 100)
 		hedge->hundredths = HEDGE_BUDGET_MOST * 100;
-	return hedge->hundredths >= 100 && now_ns >= hedge->rests_until_ns ? hedge->delay_ns
-	                                                                   : INT64_MAX;
+	return now_ns >= hedge->rests_until_ns ? hedge->delay_ns : INT64_MAX;
 }
 
-bool hedge_take(struct hedge *hedge)
+int64_t hedge_take(struct hedge *hedge, int64_t took_ns)
 {
+	int64_t needed_ns = hedge->delay_ns;
+
+	if (hedge->hundredths < HEDGE_BUDGET_SHORT * 100)
+		needed_ns *= 2;
+	if (hedge->hundredths < HEDGE_BUDGET_SHORT * 100 / 2)
+		needed_ns *= 2;
+	if (took_ns < needed_ns)
+		return needed_ns;
 	if (hedge->hundredths < 100)
-		return false;
+		return took_ns * 2;
 	hedge->hundredths -= 100;
-	return true;
+	return 0;
 }
 
 void hedge_rest(struct hedge *hedge, int64_t now_ns)

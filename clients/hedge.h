@@ -14,7 +14,7 @@
  * The moment is a percentile of what first attempts have taken of late. It is taken from
  * two standard errors below its rank: where just so many are slow, what is measured falls on
  * the slow side half of the time, and none would be hedged then. The budget sees to it
- * that the second attempts stay few.
+ * that the second attempts stay few; as it runs short, it is kept for the slowest calls.
  *
  * Without clock or lock: the caller brings the time, and guards it.
  */
@@ -29,6 +29,8 @@ enum {
 	HEDGE_LEAST_CALLS = 20,  /* whose latencies are known before any is hedged */
 	HEDGE_BUDGET_FIRST = 10, /* hedges in the budget at first */
 	HEDGE_BUDGET_MOST = 50,  /* at most */
+	HEDGE_BUDGET_SHORT =
+		8, /* with fewer it takes twice the delay, with half of that four times */
 };
 
 /** How long nothing is hedged after hedge_rest(). */
@@ -45,12 +47,15 @@ struct hedge {
 
 void hedge_init(struct hedge *hedge, const struct hedge_settings *settings);
 
-/** A call begins. Returns how long it may take before it is hedged; INT64_MAX: whatever it takes,
- * because that is not known yet, for want of budget, or after hedge_rest(). */
+/** A call begins. Returns how long it may take before hedge_take() is asked for it; INT64_MAX:
+ * whatever it takes, because that is not known yet, or after hedge_rest(). */
 int64_t hedge_begin(struct hedge *hedge, int64_t now_ns);
 
-/** Take a second attempt out of the budget. False: it is used up. */
-bool hedge_take(struct hedge *hedge);
+/**
+ * A call has taken @took_ns, and more than hedge_begin() said. Returns 0: a second attempt is taken
+ * out of the budget, for it to be made; else how long the call may take before this is asked again.
+ */
+int64_t hedge_take(struct hedge *hedge, int64_t took_ns);
 
 /** There are no threads for attempts beside each other at the moment. */
 void hedge_rest(struct hedge *hedge, int64_t now_ns);

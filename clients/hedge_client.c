@@ -46,15 +46,16 @@ static int64_t begin(struct hedge_client *self, int64_t now_ns)
 	return delay_ns;
 }
 
-static bool take(struct hedge_client *self)
+/* 0: make a second attempt; else when to ask again. */
+static int64_t take(struct hedge_client *self, int64_t took_ns, bool is_first)
 {
-	bool is_taken;
+	int64_t again_ns;
 
 	pthread_mutex_lock(&self->lock);
-	is_taken = hedge_take(&self->hedge);
-	self->stats.refused += !is_taken;
+	again_ns = hedge_take(&self->hedge, took_ns);
+	self->stats.refused += is_first && again_ns > 0;
 	pthread_mutex_unlock(&self->lock);
-	return is_taken;
+	return again_ns;
 }
 
 static void rest(struct hedge_client *self)
@@ -130,13 +131,23 @@ static void await_begin(struct hedge_client *self, const struct leg *leg)
 		rest(self);
 }
 
-/* Wait for the first attempt, until it is to be hedged. True: it is over. */
-static bool first_is_over(struct hedge_client *self, struct race *race, struct deadline hedge_at)
+/* Wait for the first attempt until it is to be hedged. False: it is over before. */
+static bool await_hedge(struct hedge_client *self, struct race *race, int64_t began_ns,
+                        int64_t delay_ns)
 {
 	struct task *over;
+	bool is_first = true;
 
 	await_begin(self, &race->legs[0]);
-	return scope_next(&race->scope, hedge_at, &over) != -ETIMEDOUT;
+	while (delay_ns > 0) {
+		struct deadline ask_at = {began_ns + delay_ns};
+
+		if (scope_next(&race->scope, ask_at, &over) != -ETIMEDOUT)
+			return false;
+		delay_ns = take(self, delay_ns, is_first);
+		is_first = false;
+	}
+	return true;
 }
 
 static struct leg *find_answer(struct race *race)
@@ -196,12 +207,12 @@ static enum http_failure call_alone(struct hedge_client *self, struct http_call 
 }
 
 static enum http_failure run_race(struct hedge_client *self, struct race *race,
-                                  struct http_call *call, struct deadline hedge_at)
+                                  struct http_call *call, int64_t delay_ns)
 {
 	int64_t began_ns = call->started_ns;
 	struct leg *second = &race->legs[1], *winner;
 
-	if (!first_is_over(self, race, hedge_at) && take(self))
+	if (await_hedge(self, race, began_ns, delay_ns))
 		race->is_hedged = start_leg(race, second, self->inner, call) == 0;
 	winner = finish_race(race);
 	if (!winner)
@@ -232,7 +243,7 @@ static enum http_failure hedge_client_call(struct http_client *client, struct ht
 		(void)scope_join(&race.scope);
 		return call_alone(self, call);
 	}
-	return run_race(self, &race, call, (struct deadline){call->started_ns + delay_ns});
+	return run_race(self, &race, call, delay_ns);
 }
 
 static void hedge_client_tick(struct http_client *client)

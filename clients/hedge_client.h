@@ -20,7 +20,7 @@
 struct hedge_stats {
 	uint64_t hedges;  /* second attempts */
 	uint64_t won;     /* that were faster than the first */
-	uint64_t refused; /* that were not made because the budget was used up */
+	uint64_t refused; /* that were put off, or not made at all, because the budget was short */
 	int64_t delay_ns; /* after which there is one; INT64_MAX: not known yet */
 };
 
