@@ -38,7 +38,7 @@ bool retry_budget_take(struct retry_budget *budget, int64_t now_ns)
 {
 	unsigned slot = move_to(budget, now_ns);
 	uint64_t most = budget->all_calls * RETRY_BUDGET_PERCENT / 100;
-	uint64_t least = RETRY_BUDGET_LEAST_PER_SECOND * RETRY_BUDGET_SECONDS;
+	uint64_t least = UINT64_C(1) * RETRY_BUDGET_LEAST_PER_SECOND * RETRY_BUDGET_SECONDS;
 
 	if (budget->all_retries >= (most > least ? most : least))
 		return false;
