@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clients/http1_request.h"
 #include "tests/contract/client_fixture.h"
 #include "tests/fakes/refusals.h"
 
@@ -61,9 +62,20 @@ static int call_twice(void *arg)
 	return 0;
 }
 
+/* With all that memory is needed for. */
 static struct http_call call_to_server(void)
 {
-	return (struct http_call){.url = url, .max_reply_bytes = CLIENT_MAX_REPLY_BYTES};
+	static char value[HTTP1_REQUEST_SMALL_BYTES];
+	static const struct http_header header = {"X-Long", value};
+
+	memset(value, 'x', sizeof(value) - 1);
+	return (struct http_call){
+		.url = url,
+		.max_reply_bytes = CLIENT_MAX_REPLY_BYTES,
+		.headers = &header,
+		.header_count = 1,
+		.keep_headers = true,
+	};
 }
 
 /* True if the first call failed. */
@@ -79,8 +91,10 @@ static bool try_calls(struct attempt *attempt)
 	if (has_failed) {
 		assert_non_null(attempt->first.reason);
 		assert_null(attempt->first.reply);
+		assert_null(attempt->first.reply_headers);
 	}
 	assert_string_equal(http_failure_name(attempt->second.failure), "ok");
+	assert_int_equal(attempt->second.reply_header_count, 1);
 	http_call_finish(&attempt->first);
 	http_call_finish(&attempt->second);
 	executor_destroy(executor);
