@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "server/exchange.h"
 #include "server/reply.h"
 #include "server/request_framing.h"
 

@@ -7,7 +7,7 @@
 
 #include "handlers/handler.h"
 #include "server/auth_token.h"
-#include "server/exchange.h"
+#include "server/exchange_set.h"
 #include "server/request_durations.h"
 #include "server/slow_readers.h"
 

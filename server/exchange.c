@@ -4,73 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "executors/cancel.h"
 #include "executors/executor.h"
-#include "executors/task_context.h"
-#include "handlers/request_context.h"
 #include "server/log.h"
 #include "server/reply.h"
 #include "server/request_copy.h"
-#include "server/stream.h"
-
-/* How much later than the deadline the front answers itself. The deadline is also the one of the
- * handler's scope, so a handler that heeds it comes first. */
-static const int64_t grace_ns = 500 * INT64_C(1000000);
-
-/* In the request's pool: there for as long as the request is. */
-struct exchange_token {
-	struct exchange *exchange; /* NULL once answered */
-	h2o_req_t *request;
-};
-
-/* From the task to its front, in one queue, so that they arrive in the order of their sending. */
-struct exchange_message {
-	h2o_multithread_message_t super;
-	struct exchange *exchange;
-};
-
-struct exchange {
-	struct exchange_message news; /* the stream has something to send; see stream_write() */
-	struct exchange_message home; /* the last one: the exchange is the front's again */
-	struct task task;
-	struct cancel cancel;
-	struct request request;
-	struct request_context context;
-	struct task_binding context_binding;
-	struct response response;
-	struct stream *stream; /* NULL: none has begun. The task's until the front has news */
-	struct handler *handler;
-	bool has_own_executor; /* which the executors of the statistics are not */
-
-	/* The front's. */
-	struct exchange_set *set;
-	h2o_linklist_t link;          /* in set->exchanges */
-	h2o_linklist_t waiting;       /* in set->unanswered while there is a token */
-	struct exchange_token *token; /* NULL: the request is gone, or has been answered */
-	bool is_streaming;            /* the stream is what answers the request */
-	struct watched_connection connection;
-	struct request_durations *durations;
-	int64_t arrived_ns;
-
-	char texts[]; /* what @request points to */
-};
-
-static struct exchange *from_waiting(h2o_linklist_t *link)
-{
-	return H2O_STRUCT_FROM_MEMBER(struct exchange, waiting, link);
-}
-
-/* splitmix64 (Steele, Lea, Flood 2014). */
-static uint64_t next_random(struct exchange_set *set)
-{
-	uint64_t number = set->random += UINT64_C(0x9e3779b97f4a7c15);
-
-	number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	number = (number ^ (number >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return number ^ (number >> 31);
-}
 
 /* From here on the exchange and its request have nothing to do with each other. */
 static h2o_req_t *untie(struct exchange *exchange)
@@ -95,7 +33,7 @@ static void on_request_dispose(void *data)
 	cancel_fire(&exchange->cancel, CANCEL_CLIENT_GONE);
 }
 
-static void on_client_gone(struct watched_connection *connection)
+void exchange_client_gone(struct watched_connection *connection)
 {
 	struct exchange *exchange = H2O_STRUCT_FROM_MEMBER(struct exchange, connection, connection);
 
@@ -212,14 +150,14 @@ static struct exchange *exchange_create(struct exchange_set *set, h2o_req_t *req
 	*exchange = (struct exchange){
 		.news.exchange = exchange,
 		.home.exchange = exchange,
-		.request = request_copy(request, with_body, exchange->texts),
 		.response.stream_ops = &stream_ops,
 		.handler = handler,
 		.set = set,
 		.arrived_ns = deadline_now_ns(),
 	};
+	exchange->request = request_copy(request, with_body, exchange->texts);
 	for (size_t i = 0; i < sizeof(random) / sizeof(random[0]); i++)
-		random[i] = next_random(set);
+		random[i] = exchange_set_random(set);
 	request_context_init(&exchange->context, &exchange->request, random);
 	exchange->context_binding = (struct task_binding){
 		.key = &request_context_key,
@@ -313,7 +251,7 @@ static void come_home(struct exchange *exchange)
 	exchange_free(exchange);
 }
 
-static void on_messages(h2o_multithread_receiver_t *receiver, h2o_linklist_t *messages)
+void exchange_receive(h2o_multithread_receiver_t *receiver, h2o_linklist_t *messages)
 {
 	(void)receiver;
 	while (!h2o_linklist_is_empty(messages)) {
@@ -376,47 +314,7 @@ void exchange_start(struct exchange_set *set, h2o_req_t *request, struct handler
 	}
 }
 
-int exchange_set_init(struct exchange_set *set, h2o_context_t *context,
-                      struct slow_readers *readers, const struct exchange_options *options)
-{
-	*set = (struct exchange_set){.options = *options, .readers = readers};
-	if (getentropy(&set->random, sizeof(set->random)) != 0)
-		return -errno;
-	h2o_linklist_init_anchor(&set->exchanges);
-	h2o_linklist_init_anchor(&set->unanswered);
-	int error = disconnect_watch_init(&set->watch, context->loop, options->keep_half_closed,
-	                                  on_client_gone);
-
-	if (error != 0)
-		return error;
-	h2o_multithread_register_receiver(context->queue, &set->home, on_messages);
-	return 0;
-}
-
-void exchange_set_finish(struct exchange_set *set)
-{
-	h2o_multithread_unregister_receiver(set->home.queue, &set->home);
-	disconnect_watch_finish(&set->watch);
-}
-
-/* When the front gives up on the oldest request that waits. */
-static int64_t overdue_ns(const struct exchange_set *set)
-{
-	if (h2o_linklist_is_empty((h2o_linklist_t *)&set->unanswered))
-		return INT64_MAX;
-	return from_waiting(set->unanswered.next)->request.deadline.ns + grace_ns;
-}
-
-int64_t exchange_set_due_ns(const struct exchange_set *set)
-{
-	int64_t watch_ns = disconnect_watch_due_ns(&set->watch);
-	int64_t oldest_ns = overdue_ns(set);
-
-	return watch_ns < oldest_ns ? watch_ns : oldest_ns;
-}
-
-/* The client gets a 504, or less than the whole of a stream; the task is waited for. */
-static void give_up(struct exchange *exchange)
+void exchange_give_up(struct exchange *exchange)
 {
 	struct response response = {0};
 	long long deadline_ms = (long long)exchange->set->options.deadline_ms;
@@ -426,38 +324,20 @@ static void give_up(struct exchange *exchange)
 	cancel_fire(&exchange->cancel, CANCEL_DEADLINE);
 	if (exchange->is_streaming) {
 		end_stream(exchange, -ECANCELED);
-	} else {
-		response_problem(&response, 504, NULL, "no answer within %lld ms", deadline_ms);
-		answer(exchange, &response);
+		return;
 	}
+	response_problem(&response, 504, NULL, "no answer within %lld ms", deadline_ms);
+	answer(exchange, &response);
 }
 
-void exchange_set_run(struct exchange_set *set, int64_t now_ns)
+void exchange_abandon(struct exchange *exchange)
 {
-	disconnect_watch_run(&set->watch, now_ns);
-	while (overdue_ns(set) <= now_ns)
-		give_up(from_waiting(set->unanswered.next));
-}
+	struct response response = {0};
 
-void exchange_set_cancel(struct exchange_set *set)
-{
-	set->canceling = true;
-	for (h2o_linklist_t *link = set->exchanges.next; link != &set->exchanges; link = link->next)
-		cancel_fire(&H2O_STRUCT_FROM_MEMBER(struct exchange, link, link)->cancel,
-		            CANCEL_SHUTDOWN);
-}
-
-void exchange_set_abandon(struct exchange_set *set)
-{
-	while (!h2o_linklist_is_empty(&set->unanswered)) {
-		struct exchange *exchange = from_waiting(set->unanswered.next);
-		struct response response = {0};
-
-		if (exchange->is_streaming) {
-			end_stream(exchange, -ECANCELED);
-			continue;
-		}
-		response_problem(&response, 503, NULL, "shutting down");
-		answer(exchange, &response);
+	if (exchange->is_streaming) {
+		end_stream(exchange, -ECANCELED);
+		return;
 	}
+	response_problem(&response, 503, NULL, "shutting down");
+	answer(exchange, &response);
 }

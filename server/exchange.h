@@ -5,12 +5,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "executors/cancel.h"
+#include "executors/task.h"
+#include "executors/task_context.h"
 #include "handlers/handler.h"
+#include "handlers/request_context.h"
 #include "server/disconnect_watch.h"
-#include "server/executor_set.h"
-#include "server/rejections.h"
+#include "server/exchange_set.h"
 #include "server/request_durations.h"
-#include "server/slow_readers.h"
+#include "server/stream.h"
 
 /*
  * An exchange is one request on its way front → task → front.
@@ -25,37 +28,57 @@
  * Whichever comes first: the answer comes home; the client goes (the exchange is
  * cancelled, and dropped when it comes home); or 500 ms pass after the deadline,
  * and the client gets a 504 while the exchange, cancelled too, is waited for.
+ *
+ * A handler may stream its answer. Then a stream (stream.h) is between task and
+ * front, which guards what they share itself, and the task tells the front of it
+ * by a message, which comes before the one that says that it is done.
+ *
+ *   the task …         the request waits             it has been answered, or is gone
+ *   has it             news: start the stream        news: let no more be written
+ *   streams            news: send. Gone, or given    -
+ *                      up: let no more be written
+ *   is done            answer, or end the stream     drop what it made
  */
-struct exchange;
 
-struct exchange_options {
-	int64_t deadline_ms; /* of a request, from its arrival */
-	bool keep_half_closed;
-	unsigned max_tasks;                   /* of an executor, to tell why it is full */
-	const struct executor_set *executors; /* borrowed */
-	struct rejections *rejections;        /* borrowed */
+/* In the request's pool: there for as long as the request is. */
+struct exchange_token {
+	struct exchange *exchange; /* NULL once answered */
+	h2o_req_t *request;
 };
 
-/** The exchanges that one front has out. Its functions are for the loop's thread. */
-struct exchange_set {
-	struct exchange_options options;
-	struct slow_readers *readers; /* borrowed */
-	uint64_t random;              /* where the ids of requests come from */
-	h2o_multithread_receiver_t home;
-	struct disconnect_watch watch;
-	h2o_linklist_t exchanges;  /* out, oldest first */
-	h2o_linklist_t unanswered; /* those of them whose request waits, oldest first */
-	unsigned out;              /* how many are in @exchanges */
-	bool closing;              /* answer with Connection: close */
-	bool canceling;            /* what comes now is cancelled from the start */
+/* From the task to its front, in one queue, so that they arrive in the order of their sending. */
+struct exchange_message {
+	h2o_multithread_message_t super;
+	struct exchange *exchange;
 };
 
-/** Returns 0; -EMFILE, -ENFILE, -ENOMEM. */
-int exchange_set_init(struct exchange_set *set, h2o_context_t *context,
-                      struct slow_readers *readers, const struct exchange_options *options);
+struct exchange {
+	struct exchange_message news; /* the stream has something to send; see stream_write() */
+	struct exchange_message home; /* the last one: the exchange is the front's again */
+	struct task task;
+	struct cancel cancel;
+	struct request request;
+	struct request_context context;
+	struct task_binding context_binding;
+	struct response response;
+	struct stream *stream; /* NULL: none has begun. The task's until the front has news */
+	struct handler *handler;
+	bool has_own_executor; /* which the executors of the statistics are not */
 
-/** None is out any more. */
-void exchange_set_finish(struct exchange_set *set);
+	/* The front's. */
+	struct exchange_set *set;
+	h2o_linklist_t link;          /* in set->exchanges */
+	h2o_linklist_t waiting;       /* in set->unanswered while there is a token */
+	struct exchange_token *token; /* NULL: the request is gone, or has been answered */
+	bool is_streaming;            /* the stream is what answers the request */
+	struct watched_connection connection;
+	struct request_durations *durations;
+	int64_t arrived_ns;
+
+	char texts[]; /* what @request points to */
+};
+
+/** Loop thread only, all of them. */
 
 /**
  * Have @request handled by @handler on a task of @executor, or if that is NULL of the one that the
@@ -65,16 +88,19 @@ void exchange_set_finish(struct exchange_set *set);
 void exchange_start(struct exchange_set *set, h2o_req_t *request, struct handler *handler,
                     struct executor *executor, struct request_durations *durations);
 
-/** When exchange_set_run() is to be called next, on CLOCK_MONOTONIC; INT64_MAX: not at all. */
-int64_t exchange_set_due_ns(const struct exchange_set *set);
+/* For exchange_set.c. */
 
-/** Answer what is overdue with 504, and start to watch the clients of what takes long. */
-void exchange_set_run(struct exchange_set *set, int64_t now_ns);
+/** What tasks have sent to their front: news of streams, and exchanges that come home. */
+void exchange_receive(h2o_multithread_receiver_t *receiver, h2o_linklist_t *messages);
 
-/** Cancel all that are out, because of a shutdown; they answer with what they have. */
-void exchange_set_cancel(struct exchange_set *set);
+/** The client of @connection, which is an exchange's, has gone. */
+void exchange_client_gone(struct watched_connection *connection);
 
-/** Answer all that wait with 503, whatever their tasks do. */
-void exchange_set_abandon(struct exchange_set *set);
+/** The deadline is long over: the client gets a 504, or less than the whole of a stream, and the
+ * task, cancelled, is waited for. */
+void exchange_give_up(struct exchange *exchange);
+
+/** The server ends: likewise, with a 503. */
+void exchange_abandon(struct exchange *exchange);
 
 #endif
