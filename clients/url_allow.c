@@ -47,7 +47,8 @@ static bool ends_in_number(const struct host *host)
 
 static bool has_empty_label(const struct host *host)
 {
-	return host->length == 0 || host->text[0] == '.' || strstr(host->text, "..");
+	return host->length == 0 || host->text[0] == '.' || host->text[host->length - 1] == '.' ||
+	       strstr(host->text, "..");
 }
 
 static bool normalize_v6(struct host *host)

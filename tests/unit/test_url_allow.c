@@ -151,6 +151,7 @@ static void a_url_in_which_hosts_may_be_mistaken_is_none(void **state)
 		"http://\xef\xbd\x81.example/",  /* a full-width a */
 		"http://a\xe3\x80\x82.example/", /* an ideographic full stop */
 		"http://a..example/",
+		"http://a.example../",
 		"http://.a.example/",
 		"http://./",
 		"http://a.example:0/",
