@@ -1,5 +1,6 @@
 """Calls over HTTP/2, to Debian's nghttpd: which share connections, and still end each on its own."""
 
+import json
 import os
 import shutil
 import signal
@@ -97,6 +98,16 @@ class Http2(unittest.TestCase):
                 self.assertEqual(reply["ok"], 1000)
                 self.assertEqual(reply["peak_in_flight"], 1000)
                 self.assertLessEqual(len(connections_to(target.port)), 20)
+
+    def test_calls_of_a_list_bring_headers_and_keep_those_of_the_reply(self):
+        call = {"method": "POST", "headers": {"X-Some": "header"}, "body": {}, "url": "/ok"}
+        calls = [{"id": str(i), **call} for i in range(50)]
+        with Nghttpd(self.authority) as target, self.server(target) as server:
+            answer = server.request("POST", "/fanout", json.dumps({"requests": calls}),
+                                    {"Content-Type": "application/json"}).json()
+        for response in answer["responses"]:
+            self.assertEqual((response["status"], response["body"]), (200, "ok"))
+            self.assertIn("last-modified", response["headers"])
 
     def test_speaks_http_1_without_the_flag(self):
         with Nghttpd(self.authority) as target:
