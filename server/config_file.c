@@ -87,7 +87,9 @@ static int load(struct config_file *file, size_t bytes, char *error, size_t erro
 	file->root = json_loadb(file->text, bytes, JSON_REJECT_DUPLICATES, &problem);
 	if (!file->root) {
 		print_place(file->path, place_of(file->text, bytes, &problem), who, sizeof(who));
-		return config_mistake(&mistake, "%s", problem.text);
+		/* jansson is silent about most of what it has no memory for. */
+		return config_mistake(&mistake, "%s",
+		                      problem.text[0] != '\0' ? problem.text : "out of memory");
 	}
 	if (!json_is_object(file->root)) {
 		config_file_print_place(file, NULL, false, who, sizeof(who));

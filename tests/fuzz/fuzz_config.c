@@ -82,6 +82,23 @@ static void parse(char **environment, struct outcome *outcome)
 	config_finish(&config);
 }
 
+static void check_error(const char *error, const char *bytes, size_t size)
+{
+	check_line(error);
+	if (strncmp(error, path, strlen(path)) == 0)
+		check_place(error, bytes, size);
+	else /* the file is right, and leaves nothing to call */
+		assert(strncmp(error, "--upstream: ", strlen("--upstream: ")) == 0);
+}
+
+static void compare(const struct outcome *one, const struct outcome *other)
+{
+	assert(one->is_taken == other->is_taken);
+	assert(strcmp(one->error, other->error) == 0);
+	assert(one->printed_bytes == other->printed_bytes);
+	assert(!one->printed || memcmp(one->printed, other->printed, one->printed_bytes) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct outcome one, other;
@@ -89,16 +106,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	write_file(bytes, size);
 	parse((char *[]){"TOKEN=s3cret", "BAD=s3cret\n", NULL}, &one);
 	parse((char *[]){"TOKEN=an0ther", "BAD=an0ther\t", NULL}, &other);
-	if (!one.is_taken) {
-		check_line(one.error);
-		if (strncmp(one.error, path, strlen(path)) == 0)
-			check_place(one.error, (const char *)bytes, size);
-		else /* right by itself, and there is nothing to call */
-			assert(strncmp(one.error, "--upstream: ", 12) == 0);
-	}
-	assert(one.is_taken == other.is_taken && strcmp(one.error, other.error) == 0);
-	assert(one.printed_bytes == other.printed_bytes);
-	assert(!one.printed || memcmp(one.printed, other.printed, one.printed_bytes) == 0);
+	if (!one.is_taken)
+		check_error(one.error, (const char *)bytes, size);
+	compare(&one, &other);
 	free(one.printed);
 	free(other.printed);
 	return 0;

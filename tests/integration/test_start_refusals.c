@@ -1,6 +1,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "server/app.h"
@@ -60,6 +61,23 @@ static bool start(const struct config *config, unsigned *refused)
 	return false;
 }
 
+/* Upstreams with all that they can have. Returns the path. */
+static char *write_config(void)
+{
+	static const char text[] =
+		"{\"upstreams\": {\"a\": {\"url\": \"http://127.0.0.1:1\", \"permits\": 1, "
+		"\"retry\": {},\n"
+		" \"breaker\": {}, \"hedge\": {}, \"headers\": {\"A\": \"b\"}},\n"
+		" \"b\": {\"url\": \"https://127.0.0.1:1\"}}, \"allow\": [\"https://*\"]}";
+	static char path[32];
+	int fd = memfd_create("configuration", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	assert_true(snprintf(path, sizeof(path), "/proc/self/fd/%d", fd) > 0);
+	return path;
+}
+
 static void starts_or_says_why_not(void **state)
 {
 	char *arguments[] = {"fanoutd",
@@ -75,6 +93,8 @@ static void starts_or_says_why_not(void **state)
 	                     "--experiments",
 	                     "--admin-listen",
 	                     "127.0.0.1:0",
+	                     "--config",
+	                     write_config(),
 	                     NULL};
 	char *environment[] = {NULL};
 	char text[256];
@@ -82,7 +102,7 @@ static void starts_or_says_why_not(void **state)
 	unsigned fds, refused, failures = 0;
 
 	(void)state;
-	assert_int_equal(config_parse(13, arguments, environment, &config, text, sizeof(text)), 0);
+	assert_int_equal(config_parse(15, arguments, environment, &config, text, sizeof(text)), 0);
 	assert_true(start(&config, &refused));
 	refused = 1;
 	fds = open_fds(); /* with what libraries keep */
@@ -92,6 +112,7 @@ static void starts_or_says_why_not(void **state)
 		assert_int_equal(open_fds(), fds);
 	}
 	assert_true(failures > 20);
+	config_finish(&config);
 }
 
 int main(void)
