@@ -42,8 +42,8 @@ struct http_call {
 	const char *url;
 	const void *body;
 	size_t body_len;
-	/* Sent after Host, in this order. Valid, and none that http_header_is_reserved();
-	 * User-Agent and Accept take the place of the client's own. */
+	/* Sent after Host, in this order. Valid, else HTTP_PROTOCOL, and none that
+	 * http_header_is_reserved(); User-Agent and Accept take the place of the client's own. */
 	const struct http_header *headers;
 	size_t header_count;
 	const struct address_policy *addresses; /* what may be connected to, else HTTP_CONNECT. Two
