@@ -396,10 +396,10 @@ int scope_next(struct scope *scope, struct deadline deadline, struct task **out)
 	assert(task_current() == scope->parent && scope->policy == SCOPE_COLLECT);
 	scope_settle_forks(scope->parent);
 	while (!find_next(scope, &child, &to_run)) {
-		if (error < 0)
-			return error;
 		if (to_run)
 			run_here(scope, to_run);
+		else if (error < 0)
+			return error;
 		else
 			error = wait_for_children(scope, deadline);
 	}

@@ -381,6 +381,64 @@ static void a_parent_leaves_its_children_to_threads_that_are_free(void **state)
 	run_with_children(3, collect_beside_a_long_one, 0);
 }
 
+/* A root task that keeps a thread until its latch has been counted down. */
+struct guest {
+	struct task task;
+	struct latch latch;
+	struct countdown over;
+};
+
+static int keep_thread(struct task *task)
+{
+	return latch_wait(&((struct guest *)task)->latch, DEADLINE_NEVER);
+}
+
+static void guest_is_done(struct task *task)
+{
+	countdown_arrive(&((struct guest *)task)->over);
+}
+
+struct crowd {
+	struct executor *executor;
+	struct guest guest;
+};
+
+/* Of two threads the parent has one. The other is free when the parent looks, but the guest comes
+ * before the child. */
+static int collect_beside_a_guest(void *arg)
+{
+	struct crowd *crowd = arg;
+	struct child child;
+	struct scope scope;
+	int error, result;
+
+	scope_open(&scope, &(struct scope_options){.policy = SCOPE_COLLECT});
+	child_init(&child, yield_once, 1);
+	error = executor_submit(crowd->executor, &crowd->guest.task);
+	error |= scope_fork(&scope, &child.task);
+	do
+		(void)next_child(&scope, deadline_in_ms(5), &result);
+	while (result == -ETIMEDOUT);
+	latch_arrive(&crowd->guest.latch);
+	return scope_join(&scope) | error | (result == 1 ? 0 : -EPROTO);
+}
+
+static void a_child_whose_thread_is_taken_after_all_is_run_by_its_parent(void **state)
+{
+	struct crowd crowd = {
+		.executor = start_executor(2),
+		.guest.task = {.run = keep_thread, .done = guest_is_done},
+	};
+
+	(void)state;
+	latch_init(&crowd.guest.latch, 1);
+	countdown_init(&crowd.guest.over, 1);
+	assert_int_equal(run_in_task(crowd.executor, collect_beside_a_guest, &crowd), 0);
+	countdown_wait(&crowd.guest.over);
+	executor_destroy(crowd.executor);
+	countdown_finish(&crowd.guest.over);
+}
+
 struct parent {
 	struct task task;
 	struct child *children;
@@ -437,6 +495,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_join_needs_no_collecting),
 		cmocka_unit_test(cancelling_the_parent_hands_out_all),
 		cmocka_unit_test(a_parent_leaves_its_children_to_threads_that_are_free),
+		cmocka_unit_test(a_child_whose_thread_is_taken_after_all_is_run_by_its_parent),
 		cmocka_unit_test(parents_that_take_all_threads_get_done),
 	};
 
