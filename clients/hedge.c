@@ -17,12 +17,12 @@ void hedge_init(struct hedge *hedge, const struct hedge_settings *settings)
 	};
 }
 
-int64_t hedge_begin(struct hedge *hedge, int64_t now_ns)
+int64_t hedge_begin(struct hedge *hedge)
 {
 	hedge->hundredths += hedge->settings.budget_percent;
 	if (hedge->hundredths > HEDGE_BUDGET_MOST * 100)
 		hedge->hundredths = HEDGE_BUDGET_MOST * 100;
-	return now_ns >= hedge->rests_until_ns ? hedge->delay_ns : INT64_MAX;
+	return hedge->delay_ns;
 }
 
 int64_t hedge_take(struct hedge *hedge, int64_t took_ns)
@@ -39,11 +39,6 @@ int64_t hedge_take(struct hedge *hedge, int64_t took_ns)
 		return took_ns * 2;
 	hedge->hundredths -= 100;
 	return 0;
-}
-
-void hedge_rest(struct hedge *hedge, int64_t now_ns)
-{
-	hedge->rests_until_ns = now_ns + HEDGE_REST_NS;
 }
 
 static uint64_t root(uint64_t number)

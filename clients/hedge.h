@@ -33,32 +33,25 @@ enum {
 		8, /* with fewer it takes twice the delay, with half of that four times */
 };
 
-/** How long nothing is hedged after hedge_rest(). */
-#define HEDGE_REST_NS INT64_C(1000000000)
-
 struct hedge {
 	struct hedge_settings settings; /* constant */
 	unsigned hundredths;            /* of a hedge: the budget */
 	struct latency_window latencies;
 	int64_t delay_ns;     /* INT64_MAX: not known yet */
 	unsigned until_asked; /* latencies to come before delay_ns is worked out again */
-	int64_t rests_until_ns;
 };
 
 void hedge_init(struct hedge *hedge, const struct hedge_settings *settings);
 
 /** A call begins. Returns how long it may take before hedge_take() is asked for it; INT64_MAX:
- * whatever it takes, because that is not known yet, or after hedge_rest(). */
-int64_t hedge_begin(struct hedge *hedge, int64_t now_ns);
+ * whatever it takes, because that is not known yet. */
+int64_t hedge_begin(struct hedge *hedge);
 
 /**
  * A call has taken @took_ns, and more than hedge_begin() said. Returns 0: a second attempt is taken
  * out of the budget, for it to be made; else how long the call may take before this is asked again.
  */
 int64_t hedge_take(struct hedge *hedge, int64_t took_ns);
-
-/** There are no threads for attempts beside each other at the moment. */
-void hedge_rest(struct hedge *hedge, int64_t now_ns);
 
 /** A first attempt has brought an answer after @took_ns, or would have taken longer than that. */
 void hedge_learn(struct hedge *hedge, int64_t now_ns, int64_t took_ns);

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "clients/retry.h"
@@ -23,8 +22,7 @@ struct leg {
 	struct task task; /* first */
 	struct http_client *inner;
 	struct http_call call; /* a copy, with an outcome of its own */
-	struct task *parent;
-	atomic_bool has_begun; /* relaxed: it guards nothing; the parent is woken after it */
+	bool has_run;
 };
 
 /* Both of them, on the calling task's stack. */
@@ -36,12 +34,12 @@ struct race {
 
 /* ------ the client's state */
 
-static int64_t begin(struct hedge_client *self, int64_t now_ns)
+static int64_t begin(struct hedge_client *self)
 {
 	int64_t delay_ns;
 
 	pthread_mutex_lock(&self->lock);
-	delay_ns = hedge_begin(&self->hedge, now_ns);
+	delay_ns = hedge_begin(&self->hedge);
 	pthread_mutex_unlock(&self->lock);
 	return delay_ns;
 }
@@ -56,15 +54,6 @@ static int64_t take(struct hedge_client *self, int64_t took_ns, bool is_first)
 	self->stats.refused += is_first && again_ns > 0;
 	pthread_mutex_unlock(&self->lock);
 	return again_ns;
-}
-
-static void rest(struct hedge_client *self)
-{
-	int64_t now_ns = deadline_now_ns();
-
-	pthread_mutex_lock(&self->lock);
-	hedge_rest(&self->hedge, now_ns);
-	pthread_mutex_unlock(&self->lock);
 }
 
 static void learn(struct hedge_client *self, int64_t began_ns)
@@ -91,17 +80,11 @@ static bool is_answered(const struct http_call *call)
 	return call->failure == HTTP_OK && !retry_is_worth_it(call);
 }
 
-static bool has_begun(const struct leg *leg)
-{
-	return atomic_load_explicit(&leg->has_begun, memory_order_relaxed);
-}
-
 static int run_leg(struct task *task)
 {
 	struct leg *leg = (struct leg *)task;
 
-	atomic_store_explicit(&leg->has_begun, true, memory_order_relaxed);
-	task_wake(leg->parent); /* which joins us, and so is still there */
+	leg->has_run = true;
 	leg->call.failure = http_call_pass_on(leg->inner, &leg->call);
 	return 0;
 }
@@ -113,22 +96,9 @@ static int start_leg(struct race *race, struct leg *leg, struct http_client *inn
 		.task = {.run = run_leg, .name = "hedged call"},
 		.inner = inner,
 		.call = *call,
-		.parent = task_current(),
 	};
 	leg->call.attempts = 0;
 	return scope_fork(&race->scope, &leg->task);
-}
-
-/* Who waits for a scope on a pool runs its child itself at once: let another thread come first. */
-static void await_begin(struct hedge_client *self, const struct leg *leg)
-{
-	struct deadline patience = deadline_in_ns(HEDGE_START_NS);
-	int error = 0;
-
-	while (!has_begun(leg) && error == 0)
-		error = task_park(patience);
-	if (error == -ETIMEDOUT)
-		rest(self);
 }
 
 /* Wait for the first attempt until it is to be hedged. False: it is over before. */
@@ -138,7 +108,6 @@ static bool await_hedge(struct hedge_client *self, struct race *race, int64_t be
 	struct task *over;
 	bool is_first = true;
 
-	await_begin(self, &race->legs[0]);
 	while (delay_ns > 0) {
 		struct deadline ask_at = {began_ns + delay_ns};
 
@@ -157,13 +126,14 @@ static struct leg *find_answer(struct race *race)
 	while (scope_next(&race->scope, DEADLINE_NEVER, &over) > 0) {
 		struct leg *leg = (struct leg *)over;
 
-		if (has_begun(leg) && is_answered(&leg->call))
+		if (leg->has_run && is_answered(&leg->call))
 			return leg;
 	}
 	return NULL;
 }
 
-/* The one that counts; NULL: none was made, since the task was cancelled or there is no thread. */
+/* The one that counts; NULL: none was made, since the task was cancelled or there is none for it.
+ */
 static struct leg *finish_race(struct race *race)
 {
 	struct leg *first = &race->legs[0], *second = &race->legs[1], *winner = NULL;
@@ -175,9 +145,9 @@ static struct leg *finish_race(struct race *race)
 	(void)scope_join(&race->scope);
 	if (winner)
 		return winner;
-	if (has_begun(first))
+	if (first->has_run)
 		return first;
-	return has_begun(second) ? second : NULL;
+	return second->has_run ? second : NULL;
 }
 
 /* Leave the outcome of the winner in @call, and nothing of the other one. */
@@ -206,44 +176,38 @@ static enum http_failure call_alone(struct hedge_client *self, struct http_call 
 	return call->failure;
 }
 
-static enum http_failure run_race(struct hedge_client *self, struct race *race,
-                                  struct http_call *call, int64_t delay_ns)
+static enum http_failure run_race(struct hedge_client *self, struct http_call *call,
+                                  int64_t delay_ns)
 {
 	int64_t began_ns = call->started_ns;
-	struct leg *second = &race->legs[1], *winner;
+	struct race race = {0};
+	struct leg *first = &race.legs[0], *second = &race.legs[1], *winner;
 
-	if (await_hedge(self, race, began_ns, delay_ns))
-		race->is_hedged = start_leg(race, second, self->inner, call) == 0;
-	winner = finish_race(race);
+	scope_open(&race.scope, &(struct scope_options){.policy = SCOPE_COLLECT});
+	if (start_leg(&race, first, self->inner, call) == 0 &&
+	    await_hedge(self, &race, began_ns, delay_ns))
+		race.is_hedged = start_leg(&race, second, self->inner, call) == 0;
+	winner = finish_race(&race);
 	if (!winner)
 		return call_alone(self, call);
 
 	if (is_answered(&winner->call))
 		learn(self, began_ns); /* of a first attempt that has lost: that it takes longer */
-	if (has_begun(second))
+	if (second->has_run)
 		count_hedge(self, winner == second);
-	return conclude(race, winner, call);
+	return conclude(&race, winner, call);
 }
 
 static enum http_failure hedge_client_call(struct http_client *client, struct http_call *call,
                                            struct deadline deadline)
 {
 	struct hedge_client *self = (struct hedge_client *)client;
-	struct race race = {0};
 	int64_t delay_ns;
 
 	if (!http_call_is_repeatable(call))
 		return http_call_pass_straight(self->inner, call, deadline);
-	delay_ns = begin(self, call->started_ns);
-	if (delay_ns == INT64_MAX)
-		return call_alone(self, call);
-
-	scope_open(&race.scope, &(struct scope_options){.policy = SCOPE_COLLECT});
-	if (start_leg(&race, &race.legs[0], self->inner, call) < 0) {
-		(void)scope_join(&race.scope);
-		return call_alone(self, call);
-	}
-	return run_race(self, &race, call, delay_ns);
+	delay_ns = begin(self);
+	return delay_ns < INT64_MAX ? run_race(self, call, delay_ns) : call_alone(self, call);
 }
 
 static void hedge_client_tick(struct http_client *client)

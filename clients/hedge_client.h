@@ -12,10 +12,9 @@
  * other.
  *
  * Only calls that may be sent twice are hedged. Each attempt is a task of its own then. Where there
- * is none for it, or nothing comes to run it within HEDGE_START_NS because all threads are taken,
- * the calling task makes it, without a second one, and for a second no call is hedged.
+ * is none for it, or all threads of a pool are taken, the calling task makes it, without a second
+ * one beside it.
  */
-#define HEDGE_START_NS INT64_C(20000000)
 
 struct hedge_stats {
 	uint64_t hedges;  /* second attempts */

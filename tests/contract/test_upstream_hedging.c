@@ -37,7 +37,7 @@ static void set_script(const struct scripted_reply *replies, unsigned count)
 	assert_true(count < 2 * TRIES);
 	for (unsigned i = 0; i < count; i++)
 		script[i] = replies[i];
-	script[count] = (struct scripted_reply){.delay_ns = 2 * MS_NS};
+	script[count] = (struct scripted_reply){.delay_ns = 20 * MS_NS};
 	script_length = count;
 	atomic_store(&script_next, 0);
 }
@@ -81,42 +81,35 @@ static struct hedge_stats stats(void)
 	return now;
 }
 
-static void make(unsigned count, struct http_call like)
-{
-	make_calls(executor,
-	           &(struct many_calls){
-			   .client = client, .count = count, .max_parallel = 1, .like = like});
-}
-
 /* Let it find out what a call takes. */
 static void let_it_learn(void)
 {
 	set_script(NULL, 0);
-	make(HEDGE_LEAST_CALLS, (struct http_call){0});
+	make_calls(executor, &(struct many_calls){.client = client, .count = HEDGE_LEAST_CALLS});
 	assert_true(stats().delay_ns < INT64_MAX);
 }
 
 /* Whether the next call gets a second attempt, which is a matter of threads: on a machine that is
- * busy the first may come so late that there is none. */
+ * busy the first may be so late that there is none, or that it comes after the second. */
 static bool is_hedged(const struct scripted_reply replies[2], struct http_call like)
 {
 	uint64_t before = stats().hedges;
 
 	set_script(replies, 2);
-	make(1, like);
+	make_calls(executor, &(struct many_calls){.client = client, .count = 1, .like = like});
 	return stats().hedges > before;
 }
 
-/* Try until one is. @replies are those of the first attempt and of the second. */
-static const struct http_call *make_hedged(const struct scripted_reply replies[2],
-                                           struct http_call like)
+/* Try until it is, or is not. @replies are those of the first attempt and of the second. */
+static const struct http_call *make(bool hedged, const struct scripted_reply replies[2],
+                                    struct http_call like)
 {
 	for (int i = 0; i < TRIES; i++) {
-		if (is_hedged(replies, like))
+		if (is_hedged(replies, like) == hedged)
 			return made_call(0);
-		let_it_learn(); /* which also takes its time, while it rests */
+		let_it_learn();
 	}
-	fail_msg("not one of %d slow calls was made a second time", TRIES);
+	fail_msg("each of %d calls was %s", TRIES, hedged ? "made once" : "made twice");
 	return NULL;
 }
 
@@ -127,7 +120,7 @@ static void a_second_attempt_answers_for_a_slow_first(void **state)
 
 	(void)state;
 	let_it_learn();
-	made = make_hedged(replies, (struct http_call){0});
+	made = make(true, replies, (struct http_call){0});
 	assert_int_equal(made->failure, HTTP_OK);
 	assert_int_equal(made->reply_len, 8);
 	assert_int_equal(made->attempts, 2);
@@ -143,7 +136,7 @@ static void a_first_attempt_that_is_faster_after_all_counts(void **state)
 
 	(void)state;
 	let_it_learn();
-	made = make_hedged(replies, (struct http_call){0});
+	made = make(true, replies, (struct http_call){0});
 	assert_int_equal(made->failure, HTTP_OK);
 	assert_int_equal(made->reply_len, 3);
 	assert_int_equal(made->attempts, 2);
@@ -159,9 +152,9 @@ static void the_failure_of_one_leaves_it_to_the_other(void **state)
 
 	(void)state;
 	let_it_learn();
-	assert_int_equal(make_hedged(first_fails, (struct http_call){0})->reply_len, 8);
+	assert_int_equal(make(true, first_fails, (struct http_call){0})->reply_len, 8);
 	let_it_learn();
-	assert_int_equal(make_hedged(second_fails, (struct http_call){0})->reply_len, 3);
+	assert_int_equal(make(true, second_fails, (struct http_call){0})->reply_len, 3);
 }
 
 static void when_both_fail_the_first_tells_why(void **state)
@@ -171,18 +164,19 @@ static void when_both_fail_the_first_tells_why(void **state)
 
 	(void)state;
 	let_it_learn();
-	assert_int_equal(make_hedged(replies, (struct http_call){0})->failure, HTTP_PROTOCOL);
+	assert_int_equal(make(true, replies, (struct http_call){0})->failure, HTTP_PROTOCOL);
 }
 
 static void a_quick_failure_is_not_made_twice(void **state)
 {
 	struct scripted_reply replies[] = {{.failure = HTTP_RESET}, {.bytes = 8}};
+	const struct http_call *made;
 
 	(void)state;
 	let_it_learn();
-	assert_false(is_hedged(replies, (struct http_call){0}));
-	assert_int_equal(made_call(0)->failure, HTTP_RESET);
-	assert_int_equal(made_call(0)->attempts, 1);
+	made = make(false, replies, (struct http_call){0});
+	assert_int_equal(made->failure, HTTP_RESET);
+	assert_int_equal(made->attempts, 1);
 }
 
 static void what_must_not_be_sent_twice_is_not(void **state)
@@ -195,7 +189,7 @@ static void what_must_not_be_sent_twice_is_not(void **state)
 	assert_int_equal(made_call(0)->reply_len, 3);
 	let_it_learn();
 	assert_int_equal(
-		make_hedged(replies, (struct http_call){.method = "POST", .repeatable = true})
+		make(true, replies, (struct http_call){.method = "POST", .repeatable = true})
 			->reply_len,
 		8);
 }
@@ -206,7 +200,7 @@ static void both_attempts_end_with_the_timeout(void **state)
 
 	(void)state;
 	let_it_learn();
-	assert_int_equal(make_hedged(replies, (struct http_call){.timeout_ms = 100})->failure,
+	assert_int_equal(make(true, replies, (struct http_call){.timeout_ms = 100})->failure,
 	                 HTTP_TIMEOUT);
 }
 
@@ -246,13 +240,13 @@ static void without_budget_a_slow_call_goes_on_alone(void **state)
 static void without_a_task_for_it_an_attempt_is_made_by_the_caller(void **state)
 {
 	struct executor_options options = options_for(AT_ONCE);
-	struct scripted_reply replies[] = {{.delay_ns = 20 * MS_NS, .bytes = 3}, {.bytes = 8}};
+	struct scripted_reply replies[] = {{.delay_ns = 60 * MS_NS, .bytes = 3}, {.bytes = 8}};
 
 	(void)state;
 	options.max_tasks = 2; /* the test's and that of the call */
 	start_with(&settings, &options);
 	for (unsigned i = 0; i < HEDGE_LEAST_CALLS; i++)
-		make(1, (struct http_call){0});
+		make_calls(executor, &(struct many_calls){.client = client, .count = 1});
 	assert_true(stats().delay_ns < INT64_MAX);
 	assert_false(is_hedged(replies, (struct http_call){0}));
 	assert_int_equal(made_call(0)->reply_len, 3);

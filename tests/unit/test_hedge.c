@@ -105,10 +105,10 @@ static void nothing_is_hedged_before_latencies_are_known(void **state)
 {
 	(void)state;
 	for (int i = 0; i < HEDGE_LEAST_CALLS; i++) {
-		assert_true(hedge_begin(&hedge, 0) == INT64_MAX);
+		assert_true(hedge_begin(&hedge) == INT64_MAX);
 		hedge_learn(&hedge, 0, 10 * MS_NS);
 	}
-	assert_about(hedge_begin(&hedge, 0), 10 * MS_NS);
+	assert_about(hedge_begin(&hedge), 10 * MS_NS);
 }
 
 static void learn(unsigned count, unsigned slow_per_thousand, uint64_t seed)
@@ -131,7 +131,7 @@ static void just_as_many_slow_calls_as_the_percentile_says_are_found_slow(void *
 	for (uint64_t seed = 0; seed < 200; seed++) {
 		hedge_init(&hedge, &settings);
 		learn(2000, 50, seed);
-		found += hedge_begin(&hedge, 0) < 20 * MS_NS;
+		found += hedge_begin(&hedge) < 20 * MS_NS;
 	}
 	assert_in_range(found, 180, 200); /* two standard errors: all but one in forty */
 }
@@ -140,7 +140,7 @@ static void what_most_calls_take_is_not_slow(void **state)
 {
 	(void)state;
 	learn(2000, 150, 1);
-	assert_about(hedge_begin(&hedge, 0), 1000 * MS_NS);
+	assert_about(hedge_begin(&hedge), 1000 * MS_NS);
 }
 
 /* With calls that take for ever. */
@@ -159,7 +159,7 @@ static void the_budget_is_what_it_began_with_and_a_share_of_the_calls(void **sta
 	learn(100, 0, 1);
 	assert_int_equal(take_all(), HEDGE_BUDGET_FIRST);
 	for (int i = 0; i < 400; i++)
-		(void)hedge_begin(&hedge, 0);
+		(void)hedge_begin(&hedge);
 	assert_int_equal(take_all(), 20);
 }
 
@@ -168,7 +168,7 @@ static void the_budget_does_not_grow_without_end(void **state)
 	(void)state;
 	learn(100, 0, 1);
 	for (int i = 0; i < 100000; i++)
-		(void)hedge_begin(&hedge, 0);
+		(void)hedge_begin(&hedge);
 	assert_int_equal(take_all(), HEDGE_BUDGET_MOST);
 }
 
@@ -178,7 +178,7 @@ static void as_the_budget_runs_short_calls_have_to_be_slower(void **state)
 
 	(void)state;
 	learn(1000, 0, 1);
-	delay_ns = hedge_begin(&hedge, 0);
+	delay_ns = hedge_begin(&hedge);
 	for (int i = HEDGE_BUDGET_FIRST; i >= HEDGE_BUDGET_SHORT; i--)
 		assert_int_equal(hedge_take(&hedge, delay_ns), 0);
 	assert_int_equal(hedge_take(&hedge, delay_ns), 2 * delay_ns);
@@ -189,15 +189,6 @@ static void as_the_budget_runs_short_calls_have_to_be_slower(void **state)
 		assert_int_equal(hedge_take(&hedge, 4 * delay_ns), 0);
 	assert_int_equal(hedge_take(&hedge, 4 * delay_ns), 8 * delay_ns);
 	assert_int_equal(hedge_take(&hedge, 8 * delay_ns), 16 * delay_ns);
-}
-
-static void while_it_rests_nothing_is_hedged(void **state)
-{
-	(void)state;
-	learn(1000, 0, 1);
-	hedge_rest(&hedge, 5);
-	assert_true(hedge_begin(&hedge, HEDGE_REST_NS + 4) == INT64_MAX);
-	assert_true(hedge_begin(&hedge, HEDGE_REST_NS + 5) < INT64_MAX);
 }
 
 int main(void)
@@ -218,7 +209,6 @@ int main(void)
 	                               start),
 		cmocka_unit_test_setup(the_budget_does_not_grow_without_end, start),
 		cmocka_unit_test_setup(as_the_budget_runs_short_calls_have_to_be_slower, start),
-		cmocka_unit_test_setup(while_it_rests_nothing_is_hedged, start),
 	};
 
 	return cmocka_run_group_tests(cases, NULL, NULL);
