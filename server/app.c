@@ -213,7 +213,8 @@ static int create_experiments(struct app *app)
 
 static int create_handlers(struct app *app)
 {
-	struct site *admin = app->config->admin_listen.host[0] != '\0' ? &app->admin_site : NULL;
+	bool has_admin = app->config->admin_listen.host[0] != '\0' || app->given.admin_fd >= 0;
+	struct site *admin = has_admin ? &app->admin_site : NULL;
 	int error = create_fanout(app);
 
 	if (error == 0)
@@ -234,6 +235,10 @@ static int create_handlers(struct app *app)
 	metrics_handler_init(&app->metrics);
 	site_add_probe(&app->site, &livez_handler);
 	site_add_probe(&app->site, &app->readyz.super);
+	if (admin != NULL) {
+		site_add_probe(admin, &livez_handler);
+		site_add_probe(admin, &app->readyz.super);
+	}
 	site_add_on_front(admin != NULL ? admin : &app->site, &app->metrics.super);
 	return debug_pages_start(&app->debug_pages, &app->executors,
 	                         &app->named_upstreams.upstreams);
@@ -254,16 +259,22 @@ static void add_debug_pages(struct app *app, const struct fronts_options *listen
 		site_add(site, overflow_handler);
 }
 
-static int open_listener(const struct listen_address *address, int *fd, uint16_t *port,
+/* At @at, unless a socket was given; *@at becomes where it is. */
+static int open_listener(int given_fd, struct listen_address *at, int *fd,
                          char error_text[APP_ERROR_BYTES])
 {
-	*fd = -1;
-	if (address->host[0] == '\0')
+	*fd = given_fd;
+	if (given_fd >= 0) {
+		int error = listener_address(given_fd, at);
+
+		return error == 0 ? 0 : explain(error_text, error, "use", "a socket of LISTEN_FDS");
+	}
+	if (at->host[0] == '\0')
 		return 0;
-	int result = listener_open(address->host, address->port, LISTEN_BACKLOG, port);
+	int result = listener_open(at->host, at->port, LISTEN_BACKLOG, &at->port);
 
 	if (result < 0)
-		return explain_listen(error_text, result, address);
+		return explain_listen(error_text, result, at);
 	*fd = result;
 	return 0;
 }
@@ -271,20 +282,23 @@ static int open_listener(const struct listen_address *address, int *fd, uint16_t
 static int open_listeners(struct app *app, int *listen_fd, int *admin_fd,
                           char error_text[APP_ERROR_BYTES])
 {
-	uint16_t admin_port;
-	int error = open_listener(&app->config->listen, listen_fd, &app->port, error_text);
+	struct listen_address admin = app->config->admin_listen;
+	int error;
+
+	app->listen = app->config->listen;
+	error = open_listener(app->given.listen_fd, &app->listen, listen_fd, error_text);
 
 	if (error != 0)
 		return error;
-	error = open_listener(&app->config->admin_listen, admin_fd, &admin_port, error_text);
+	error = open_listener(app->given.admin_fd, &admin, admin_fd, error_text);
 	if (error != 0) {
 		close(*listen_fd);
 		return error;
 	}
 	warn_of_backlog("main", LISTEN_BACKLOG);
 	if (*admin_fd >= 0)
-		log_event(LOG_SEVERITY_INFO, "admin_listening", "host=\"%s\" port=%u",
-		          app->config->admin_listen.host, admin_port);
+		log_event(LOG_SEVERITY_INFO, "admin_listening", "host=\"%s\" port=%u", admin.host,
+		          admin.port);
 	return 0;
 }
 
@@ -292,6 +306,7 @@ static int start_fronts(struct app *app, char error_text[APP_ERROR_BYTES])
 {
 	unsigned quarter = app->cpus.quota.usable / 4;
 	struct fronts_options options = {
+		.are_given = app->given.listen_fd >= 0 || app->given.admin_fd >= 0,
 		.count = quarter > 0 ? quarter : 1,
 		.site = &app->site,
 		.admin_site = &app->admin_site,
@@ -366,10 +381,25 @@ static int start_inner(struct app *app, char error_text[APP_ERROR_BYTES])
 	return error == 0 ? 0 : explain(error_text, error, "start", "the handlers");
 }
 
+/* What a service manager has set up. That it cannot be notified is no reason not to serve. */
+static int find_given(struct app *app, char error_text[APP_ERROR_BYTES])
+{
+	int error = notify_init(&app->notifier, app->config->environment);
+
+	if (error != 0)
+		log_event(LOG_SEVERITY_WARNING, "notify", "error=%s", strerrorname_np(-error));
+	_Static_assert((int)APP_ERROR_BYTES >= (int)GIVEN_SOCKETS_ERROR_BYTES,
+	               "there is room for what may be said");
+	return given_sockets_find(app->config->environment, &app->given, error_text);
+}
+
 int app_start(struct app *app, const struct config *config, char error_text[APP_ERROR_BYTES])
 {
 	*app = (struct app){.config = config};
-	int error = read_token(app, error_text);
+	int error = find_given(app, error_text);
+
+	if (error == 0)
+		error = read_token(app, error_text);
 
 	if (error != 0)
 		return error;
@@ -379,9 +409,12 @@ int app_start(struct app *app, const struct config *config, char error_text[APP_
 	error = start_inner(app, error_text);
 	if (error == 0)
 		error = start_fronts(app, error_text);
-	if (error != 0)
+	if (error != 0) {
 		stop_inner(app);
-	return error;
+		return error;
+	}
+	watchdog_init(&app->watchdog, &app->notifier, &app->fronts, &app->executors);
+	return 0;
 }
 
 static void follow_quota(struct app *app)
@@ -434,4 +467,5 @@ void app_stop(struct app *app)
 	executor_set_destroy(&app->executors);
 	fronts_stop(&app->fronts);
 	stop_inner(app);
+	notify_finish(&app->notifier);
 }

@@ -14,13 +14,16 @@
 #include "server/debug_pages.h"
 #include "server/executor_set.h"
 #include "server/fronts.h"
+#include "server/given_sockets.h"
 #include "server/metrics.h"
 #include "server/named_upstreams.h"
+#include "server/notify.h"
 #include "server/pinned_log.h"
 #include "server/probes.h"
 #include "server/rejections.h"
 #include "server/slow_endpoint.h"
 #include "server/upstream_clients.h"
+#include "server/watchdog.h"
 
 enum { APP_EXPERIMENTS = 3 }; /* /sleep, /cpu, /pinned */
 
@@ -53,7 +56,10 @@ struct app {
 	struct site site, admin_site;
 	struct fronts fronts;
 	unsigned carriers; /* as asked for */
-	uint16_t port;     /* that the fronts listen on */
+	struct given_sockets given;
+	struct listen_address listen; /* where the main listener is; a port, not 0 */
+	struct notifier notifier;
+	struct watchdog watchdog;
 };
 
 enum { APP_ERROR_BYTES = CLIENT_SETUP_ERROR_BYTES };

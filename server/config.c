@@ -7,6 +7,7 @@
 #include "server/config_file.h"
 #include "server/config_settings.h"
 #include "server/config_upstreams.h"
+#include "server/upstream_url.h"
 
 #define VARIABLE_PREFIX "FANOUTD_"
 
@@ -92,11 +93,17 @@ static const struct config_command_flag *find_command(const char *name, size_t n
 static int take_command(struct parse *parse, const struct config_command_flag *flag,
                         const char *value, const char *who)
 {
-	if (value)
+	const char *mistake;
+
+	if (value && !flag->placeholder)
 		return complain(parse, who, "takes no value");
+	if (value && upstream_url_check(value, &mistake))
+		return complain(parse, who, mistake);
 	if (parse->config.command != CONFIG_SERVE && parse->config.command != flag->command)
 		return complain(parse, who, "only one command can be given");
 	parse->config.command = flag->command;
+	if (flag->command == CONFIG_HEALTHCHECK)
+		parse->config.healthcheck_url = value;
 	return 0;
 }
 
@@ -120,12 +127,13 @@ static int take_argument(struct parse *parse, char *const **cursor)
 	if (!command && !setting)
 		return complain(parse, argument, "unknown flag; --help lists them");
 	(void)snprintf(who, sizeof(who), "--%s", command ? command->name : setting->name);
+	if (!command && !value && !setting->placeholder)
+		value = "on";
+	if ((!command || command->placeholder) && !value && **cursor &&
+	    strncmp(**cursor, "--", 2) != 0)
+		value = *(*cursor)++;
 	if (command)
 		return take_command(parse, command, value, who);
-	if (!value && !setting->placeholder)
-		value = "on";
-	if (!value && **cursor && strncmp(**cursor, "--", 2) != 0)
-		value = *(*cursor)++;
 	if (!value)
 		return complain(parse, who, "a value is missing");
 	return take(parse, setting, value, CONFIG_FLAG, who);
@@ -346,7 +354,8 @@ static void warn_of_unknown_variables(struct parse *parse)
 /* And a file. */
 static bool uses_environment(enum config_command command)
 {
-	return command == CONFIG_SERVE || command == CONFIG_CHECK || command == CONFIG_PRINT;
+	return command == CONFIG_SERVE || command == CONFIG_CHECK || command == CONFIG_PRINT ||
+	       command == CONFIG_HEALTHCHECK;
 }
 
 int config_parse(int argc, char *const argv[], char *const environment[], struct config *out,

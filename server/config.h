@@ -20,6 +20,7 @@
 enum config_command {
 	CONFIG_SERVE,
 	CONFIG_SHOW_CPUS,
+	CONFIG_HEALTHCHECK,
 	CONFIG_CHECK,
 	CONFIG_PRINT,
 	CONFIG_VERSION,
@@ -91,6 +92,8 @@ struct config {
 	unsigned drain_delay_ms;
 	unsigned drain_ms;
 	bool experiments;
+
+	const char *healthcheck_url; /* of CONFIG_HEALTHCHECK; NULL: this server's own */
 
 	/* CONFIG_SHOW_CPUS only. */
 	const char *root;       /* stands before /proc and /sys; "": the real ones */

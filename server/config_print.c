@@ -74,7 +74,7 @@ int config_print_help(FILE *out)
 	}
 	(void)fputs("\nInstead of serving:\n", out);
 	for (const struct config_command_flag *flag = config_commands; flag->name; flag++) {
-		print_flag(out, flag->name, NULL, "");
+		print_flag(out, flag->name, flag->placeholder, "");
 		(void)fprintf(out, "%s\n", flag->help);
 	}
 	(void)fputs("\nWith --show-cpus:\n", out);

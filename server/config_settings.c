@@ -256,10 +256,14 @@ _Static_assert(sizeof(config_settings) / sizeof(config_settings[0]) - 1 <= CONFI
                "struct config has room for the origin of every setting");
 
 const struct config_command_flag config_commands[] = {
-	{"show-cpus", CONFIG_SHOW_CPUS, "print the usable CPUs as JSON"},
-	{"check-config", CONFIG_CHECK, "say whether the configuration is valid"},
-	{"print-config", CONFIG_PRINT, "print the configuration and where each value is from"},
-	{"version", CONFIG_VERSION, "print the version"},
-	{"help", CONFIG_HELP, "print this"},
-	{NULL, CONFIG_SERVE, NULL},
+	{"show-cpus", CONFIG_SHOW_CPUS, "print the usable CPUs as JSON", NULL},
+	{"healthcheck", CONFIG_HEALTHCHECK,
+         "ask the fanoutd that has these settings, or URL; exit code 1 if it is not ready",
+         "[URL]"},
+	{"check-config", CONFIG_CHECK, "say whether the configuration is valid", NULL},
+	{"print-config", CONFIG_PRINT, "print the configuration and where each value is from",
+         NULL},
+	{"version", CONFIG_VERSION, "print the version", NULL},
+	{"help", CONFIG_HELP, "print this", NULL},
+	{NULL, CONFIG_SERVE, NULL, NULL},
 };

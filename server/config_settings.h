@@ -64,6 +64,7 @@ struct config_command_flag {
 	const char *name;
 	enum config_command command;
 	const char *help;
+	const char *placeholder; /* of a value that may be left out; NULL: it takes none */
 };
 
 /* Both end with a NULL name. */

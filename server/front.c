@@ -14,6 +14,8 @@
 #include "executors/thread_start.h"
 
 static const int64_t drain_sweep_ns = 50 * INT64_C(1000000);
+/* How long a connection that is new when the drain begins may take to say what it wants. */
+static const int64_t first_request_ns = 250 * INT64_C(1000000);
 
 enum { LISTENERS = 2, IDLE_WAIT_MS = 60 * 1000 };
 
@@ -25,7 +27,9 @@ struct front {
 
 	atomic_int wanted_phase; /* enum front_phase; the loop is woken after it is stored */
 	enum front_phase phase;
-	int64_t sweep_due_ns; /* CLOCK_MONOTONIC; INT64_MAX before draining */
+	atomic_uint asked, answered; /* counts of front_ask(); written by its caller, by the loop */
+	int64_t sweep_due_ns;        /* CLOCK_MONOTONIC; INT64_MAX before draining */
+	int64_t drain_ns;            /* likewise; when it began */
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -115,14 +119,16 @@ static int64_t next_due_ns(const struct front *front)
 }
 
 /* Close a connection on which no request is being sent, received or handled. h2o sees the end
- * of its input and frees it. */
-static int close_if_idle(h2o_req_t *request, void *data)
+ * of its input and frees it. With *@spares_new one is left alone that has not had an answer: it may
+ * just have been accepted, and its request be on the way. */
+static int close_if_idle(h2o_req_t *request, void *spares_new)
 {
 	h2o_socket_t *socket = request->conn->callbacks->get_socket(request->conn);
 	int fd = h2o_socket_get_fd(socket);
 	int unread_bytes = 0;
 
-	(void)data;
+	if (*(bool *)spares_new && socket->bytes_written == 0)
+		return 0;
 	if (h2o_socket_is_reading(socket) && socket->input->size == 0 &&
 	    ioctl(fd, FIONREAD, &unread_bytes) == 0 && unread_bytes == 0)
 		(void)shutdown(fd, SHUT_RD);
@@ -139,12 +145,14 @@ static int cut(h2o_req_t *request, void *data)
 
 static void sweep_connections(struct front *front, int64_t now_ns)
 {
+	bool spares_new = now_ns < front->drain_ns + first_request_ns;
+
 	if (now_ns < front->sweep_due_ns)
 		return;
 	front->sweep_due_ns = now_ns + drain_sweep_ns;
 	(void)H2O_HTTP1_CALLBACKS.foreach_request(
 		&front->dispatch.context, front->phase >= FRONT_ABANDONING ? cut : close_if_idle,
-		NULL);
+		&spares_new);
 }
 
 static void enter_phase(struct front *front, enum front_phase phase)
@@ -164,6 +172,7 @@ static void enter_phase(struct front *front, enum front_phase phase)
 	case FRONT_DRAINING:
 		close_acceptors(front);
 		front->sweep_due_ns = 0;
+		front->drain_ns = deadline_now_ns();
 		break;
 	case FRONT_CANCELING:
 		exchange_set_cancel(exchanges);
@@ -183,6 +192,7 @@ static bool run_due(struct front *front)
 	int64_t now_ns = deadline_now_ns();
 	bool due = next_due_ns(front) <= now_ns || front->phase < wanted;
 
+	atomic_store_explicit(&front->answered, atomic_load(&front->asked), memory_order_relaxed);
 	while (front->phase < wanted)
 		enter_phase(front, front->phase + 1);
 	exchange_set_run(&front->dispatch.exchanges, now_ns);
@@ -295,6 +305,17 @@ void front_advance(struct front *front, enum front_phase phase)
 	assert(phase >= (enum front_phase)atomic_load(&front->wanted_phase));
 	atomic_store(&front->wanted_phase, (int)phase);
 	h2o_multithread_send_message(&front->dispatch.exchanges.home, NULL);
+}
+
+void front_ask(struct front *front)
+{
+	atomic_fetch_add(&front->asked, 1);
+	h2o_multithread_send_message(&front->dispatch.exchanges.home, NULL);
+}
+
+bool front_has_answered(const struct front *front)
+{
+	return atomic_load(&front->answered) == atomic_load(&front->asked);
 }
 
 void front_stop(struct front *front)

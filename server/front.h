@@ -50,6 +50,12 @@ int front_start(const struct front_options *options, unsigned index, struct fron
  */
 void front_advance(struct front *front, enum front_phase phase);
 
+/** Have the loop go round once. Any thread. */
+void front_ask(struct front *front);
+
+/** Whether it has since the last front_ask(). */
+bool front_has_answered(const struct front *front);
+
 /**
  * End a front that is drained, and free it. The executors must be destroyed before: their
  * threads may be about to wake the loop. NULL is ignored.

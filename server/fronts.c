@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "server/listener.h"
 #include "server/protocol_errors.h"
 
 enum { REQUEST_TIMEOUT_MS = 10 * 1000 };
@@ -30,6 +31,17 @@ static void configure_http(h2o_globalconf_t *http, size_t max_body_bytes)
 	/* h2o 2.2.5 is open to rapid reset (CVE-2023-44487): no HTTP/2, also not over h2c. */
 	http->http1.upgrade_to_http2 = 0;
 	http->max_request_entity_size = max_body_bytes;
+}
+
+/* Before the fronts accept for the last time. That it may not work is what it would be without. */
+static void ignore_new(const struct fronts *fronts)
+{
+	if (fronts->are_given)
+		return;
+	if (fronts->listen_fd >= 0)
+		(void)listener_ignore_new(fronts->listen_fd);
+	if (fronts->admin_fd >= 0)
+		(void)listener_ignore_new(fronts->admin_fd);
 }
 
 static void close_fd(int *fd)
@@ -78,6 +90,7 @@ int fronts_start(struct fronts *fronts, const struct fronts_options *options)
 	*fronts = (struct fronts){
 		.listen_fd = options->listen_fd,
 		.admin_fd = options->admin_fd,
+		.are_given = options->are_given,
 		.drained_fd = -1,
 	};
 	configure_http(&fronts->http, options->max_body_bytes);
@@ -93,11 +106,26 @@ int fronts_start(struct fronts *fronts, const struct fronts_options *options)
 void fronts_advance(struct fronts *fronts, enum front_phase phase)
 {
 	if (phase >= FRONT_DRAINING) {
+		ignore_new(fronts);
 		close_fd(&fronts->listen_fd);
 		close_fd(&fronts->admin_fd);
 	}
 	for (unsigned i = 0; i < fronts->count; i++)
 		front_advance(fronts->fronts[i], phase);
+}
+
+void fronts_ask(struct fronts *fronts)
+{
+	for (unsigned i = 0; i < fronts->count; i++)
+		front_ask(fronts->fronts[i]);
+}
+
+bool fronts_have_answered(const struct fronts *fronts)
+{
+	for (unsigned i = 0; i < fronts->count; i++)
+		if (!front_has_answered(fronts->fronts[i]))
+			return false;
+	return true;
 }
 
 bool fronts_are_drained(struct fronts *fronts)

@@ -1,6 +1,7 @@
 #include "server/listener.h"
 
 #include <errno.h>
+#include <linux/filter.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -67,6 +68,45 @@ int listener_open(const char *host, uint16_t port, int backlog, uint16_t *out_po
 		fd = open_address(address, backlog, out_port);
 	freeaddrinfo(addresses);
 	return fd;
+}
+
+int listener_address(int fd, struct listen_address *out)
+{
+	struct sockaddr_storage bound = {0};
+	socklen_t bound_len = sizeof(bound);
+	struct listen_address address;
+
+	if (getsockname(fd, (struct sockaddr *)&bound, &bound_len) != 0)
+		return -errno;
+	if ((bound.ss_family != AF_INET && bound.ss_family != AF_INET6) ||
+	    getnameinfo((struct sockaddr *)&bound, bound_len, address.host, sizeof(address.host),
+	                NULL, 0, NI_NUMERICHOST) != 0)
+		return -EINVAL;
+	/* The port has the same place in both families. */
+	address.port = ntohs(((struct sockaddr_in *)&bound)->sin_port);
+	*out = address;
+	return 0;
+}
+
+int listener_ignore_new(int fd)
+{
+	enum { FLAGS_OFFSET = 13, SYN = 0x02, ACK = 0x10 };
+	/* On a TCP socket a filter sees segments from their TCP header on. */
+	struct sock_filter drop_syn[] = {
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, FLAGS_OFFSET),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, SYN | ACK),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYN, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+	};
+	const struct sock_fprog program = {
+		.len = sizeof(drop_syn) / sizeof(drop_syn[0]),
+		.filter = drop_syn,
+	};
+
+	if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) != 0)
+		return -errno;
+	return 0;
 }
 
 bool listener_is_loopback(int fd)

@@ -8,6 +8,7 @@
 
 #include "server/app.h"
 #include "server/config.h"
+#include "server/healthcheck.h"
 #include "server/log.h"
 #include "server/process_start.h"
 #include "server/show_cpus.h"
@@ -43,7 +44,7 @@ static void announce(const struct app *app)
 	const struct config *config = app->config;
 	const struct cpu_quota *quota = &app->cpus.quota;
 
-	print_listening(config->listen.host, app->port, "fan-out");
+	print_listening(app->listen.host, app->listen.port, "fan-out");
 	if (app->slow_endpoint != NULL)
 		print_listening(config->slow_listen.host, slow_endpoint_port(app->slow_endpoint),
 		                "slow endpoint");
@@ -80,11 +81,23 @@ static int serve(const struct config *config)
 		return EXIT_FAILURE;
 	}
 	announce(&app);
+	notify_send(&app.notifier, "READY=1");
 	supervise(&app, signal_fd);
 	app_stop(&app);
 	close(signal_fd);
 	log_event(LOG_SEVERITY_INFO, "stopped", "status=%d", EXIT_SUCCESS);
 	return EXIT_SUCCESS;
+}
+
+/* Exit code 1 is what container runtimes take for "unhealthy"; they reserve others. */
+static int check_health(const struct config *config)
+{
+	char error[HEALTHCHECK_ERROR_BYTES];
+
+	if (healthcheck(config, error) == 0)
+		return EXIT_SUCCESS;
+	fprintf(stderr, "fanoutd: %s\n", error);
+	return EXIT_FAILURE;
 }
 
 static int run(const struct config *config)
@@ -94,6 +107,8 @@ static int run(const struct config *config)
 		return serve(config);
 	case CONFIG_SHOW_CPUS:
 		return show_cpus(config->root, config->affinity_cpus, stdout, stderr);
+	case CONFIG_HEALTHCHECK:
+		return check_health(config);
 	case CONFIG_CHECK:
 		return 0;
 	case CONFIG_PRINT:

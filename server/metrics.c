@@ -37,8 +37,11 @@ static void print_durations(struct metrics_handler *metrics, struct metrics_text
 	for (size_t i = 0; i < sizeof(metrics->sites) / sizeof(metrics->sites[0]); i++) {
 		struct site *site = metrics->sites[i];
 
-		for (size_t j = 0; site != NULL && j < site->count; j++)
-			request_durations_print(&site->routes[j].durations, text);
+		for (size_t j = 0; site != NULL && j < site->count; j++) {
+			/* Both sites have the probes: those of the admin one are not shown. */
+			if (i == 0 || !site->routes[j].is_probe)
+				request_durations_print(&site->routes[j].durations, text);
+		}
 	}
 	/* An empty label is as good as none. The admin site's would be the same series again. */
 	request_durations_print(&metrics->sites[0]->unmatched, text);

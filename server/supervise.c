@@ -91,11 +91,14 @@ static void on_signal(struct app *app, int signal_fd, struct drain *drain)
 	if (read(signal_fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	if (info.ssi_signo == SIGHUP) {
+		notify_reloading(&app->notifier);
 		reload(app);
+		notify_send(&app->notifier, "READY=1");
 		return;
 	}
 	begin_drain(app, drain);
 	let_signals_kill();
+	notify_send(&app->notifier, "STOPPING=1");
 	log_event(LOG_SEVERITY_INFO, "draining", "signal=%s drain_delay_ms=%u drain_ms=%u",
 	          sigabbrev_np((int)info.ssi_signo), app->config->drain_delay_ms,
 	          app->config->drain_ms);
@@ -141,8 +144,12 @@ void supervise(struct app *app, int signal_fd)
 			continue;
 		if (fds[0].revents != 0)
 			on_signal(app, signal_fd, &drain);
-		if (fds[1].revents != 0)
+		if (fds[1].revents != 0) {
 			on_tick(app, timer_fd);
+			/* From STOPPING=1 on the manager does not wait for it. */
+			if (drain.phase == FRONT_SERVING)
+				watchdog_tick(&app->watchdog);
+		}
 		if (deadline_remaining_ns(drain.next) == 0)
 			step(app, &drain);
 	}

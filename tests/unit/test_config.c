@@ -360,11 +360,19 @@ static void knows_its_commands(void **state)
 	take(ARGUMENTS("--show-cpus"), ENVIRONMENT(NULL), &config);
 	assert_string_equal(config.root, "");
 	assert_int_equal(config.affinity_cpus, 0);
+	take(ARGUMENTS("--healthcheck", "--listen", "0.0.0.0:1"), ENVIRONMENT(NULL), &config);
+	assert_int_equal(config.command, CONFIG_HEALTHCHECK);
+	assert_null(config.healthcheck_url);
+	assert_int_equal(config.listen.port, 1);
+	take(ARGUMENTS("--healthcheck", "http://x/"), ENVIRONMENT("FANOUTD_LISTEN=[::]:2"),
+	     &config);
+	assert_string_equal(config.healthcheck_url, "http://x/");
 	/* Help is to be had whatever the environment holds. */
 	take(ARGUMENTS("--help"), ENVIRONMENT("FANOUTD_QUEUE=x"), &config);
 	assert_int_equal(config.command, CONFIG_HELP);
 	refuse(ARGUMENTS("--check-config"), ENVIRONMENT("FANOUTD_QUEUE=x"), "FANOUTD_QUEUE: 'x'");
 	refuse(ARGUMENTS("--version=1"), ENVIRONMENT(NULL), "--version: takes no value");
+	refuse(ARGUMENTS("--healthcheck", "x"), ENVIRONMENT(NULL), "--healthcheck: ");
 	refuse(ARGUMENTS("--version", "--help"), ENVIRONMENT(NULL), "--help: only one command");
 	refuse(ARGUMENTS("--root=/x"), ENVIRONMENT(NULL), "--root: goes with --show-cpus only");
 	refuse(ARGUMENTS("--show-cpus", "--affinity=0"), ENVIRONMENT(NULL), "--affinity: '0'");
