@@ -41,7 +41,7 @@ static bool is_token(const char *text, size_t length)
 
 int auth_token_read(const char *path, struct auth_token *out, const char **reason)
 {
-	char bytes[AUTH_TOKEN_BYTES_MAX + 1];
+	char bytes[AUTH_TOKEN_BYTES_MAX + 1] = {0};
 	ssize_t count = read_file(path, bytes, sizeof(bytes));
 
 	*reason = NULL;

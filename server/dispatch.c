@@ -6,6 +6,7 @@
 
 #include "server/exchange.h"
 #include "server/reply.h"
+#include "server/request_copy.h"
 #include "server/request_framing.h"
 
 struct site_handler {
@@ -66,8 +67,23 @@ static bool allows(const struct route *route, h2o_iovec_t method)
 	return is(method, route->handler->method) || (route->is_probe && is(method, "HEAD"));
 }
 
+/* As an exchange does that never comes to be. */
+static void name_request(h2o_req_t *request)
+{
+	struct request copy = request_copy(
+		request, false,
+		h2o_mem_alloc_pool(&request->pool, request_copy_bytes(request, false)));
+	struct request_context context;
+	uint64_t random[4];
+
+	exchange_set_random(&front_of(request)->exchanges, random);
+	request_context_init(&context, &copy, random);
+	reply_name_request(request, &context);
+}
+
 static void refuse(h2o_req_t *request, struct site *site, struct response *response)
 {
+	name_request(request);
 	request_durations_add(&site->unmatched, response->status, 0);
 	reply_send(&front_of(request)->readers, request, response);
 }

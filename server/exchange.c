@@ -55,13 +55,9 @@ static void tie(struct exchange *exchange, h2o_req_t *request)
 /* What every answer has beside what the handler puts there. */
 static void prepare_head(const struct exchange *exchange, h2o_req_t *request)
 {
-	char traceparent[TRACEPARENT_BYTES];
-
 	if (exchange->set->closing)
 		request->http1_is_persistent = 0;
-	request_context_traceparent(&exchange->context, traceparent);
-	reply_add_header(request, "X-Request-Id", exchange->context.request_id);
-	reply_add_header(request, "traceparent", traceparent);
+	reply_name_request(request, &exchange->context);
 }
 
 static void count_answer(struct exchange *exchange, int status)
@@ -156,8 +152,7 @@ static struct exchange *exchange_create(struct exchange_set *set, h2o_req_t *req
 		.arrived_ns = deadline_now_ns(),
 	};
 	exchange->request = request_copy(request, with_body, exchange->texts);
-	for (size_t i = 0; i < sizeof(random) / sizeof(random[0]); i++)
-		random[i] = exchange_set_random(set);
+	exchange_set_random(set, random);
 	request_context_init(&exchange->context, &exchange->request, random);
 	exchange->context_binding = (struct task_binding){
 		.key = &request_context_key,

@@ -38,13 +38,15 @@ void exchange_set_finish(struct exchange_set *set)
 }
 
 /* splitmix64 (Steele, Lea, Flood 2014), from where the kernel has put us. */
-uint64_t exchange_set_random(struct exchange_set *set)
+void exchange_set_random(struct exchange_set *set, uint64_t numbers[4])
 {
-	uint64_t number = set->random += UINT64_C(0x9e3779b97f4a7c15);
+	for (size_t i = 0; i < 4; i++) {
+		uint64_t number = set->random += UINT64_C(0x9e3779b97f4a7c15);
 
-	number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	number = (number ^ (number >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return number ^ (number >> 31);
+		number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+		number = (number ^ (number >> 27)) * UINT64_C(0x94d049bb133111eb);
+		numbers[i] = number ^ (number >> 31);
+	}
 }
 
 /* When the front gives up on the oldest request that waits. */

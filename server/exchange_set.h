@@ -42,8 +42,8 @@ int exchange_set_init(struct exchange_set *set, h2o_context_t *context,
 /** None is out any more. */
 void exchange_set_finish(struct exchange_set *set);
 
-/** A number that hardly anybody else has: what the ids of requests are made of. No secret. */
-uint64_t exchange_set_random(struct exchange_set *set);
+/** Numbers that hardly any other request has, for request_context_init(). They are no secret. */
+void exchange_set_random(struct exchange_set *set, uint64_t numbers[4]);
 
 /** When exchange_set_run() is to be called next, on CLOCK_MONOTONIC; INT64_MAX: not at all. */
 int64_t exchange_set_due_ns(const struct exchange_set *set);

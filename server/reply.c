@@ -28,7 +28,7 @@ static struct reply *add_reply(struct slow_readers *readers, h2o_req_t *request,
 	return reply;
 }
 
-void reply_add_header(h2o_req_t *request, const char *name, const char *value)
+static void add_header(h2o_req_t *request, const char *name, const char *value)
 {
 	h2o_iovec_t sent = h2o_strdup(&request->pool, name, strlen(name));
 	h2o_iovec_t found = h2o_strdup(&request->pool, name, strlen(name));
@@ -37,6 +37,15 @@ void reply_add_header(h2o_req_t *request, const char *name, const char *value)
 	h2o_strtolower(found.base, found.len);
 	h2o_add_header_by_str(&request->pool, &request->res.headers, found.base, found.len, 0,
 	                      sent.base, copy.base, copy.len);
+}
+
+void reply_name_request(h2o_req_t *request, const struct request_context *context)
+{
+	char traceparent[TRACEPARENT_BYTES];
+
+	request_context_traceparent(context, traceparent);
+	add_header(request, "X-Request-Id", context->request_id);
+	add_header(request, "traceparent", traceparent);
 }
 
 void reply_set_head(h2o_req_t *request, const struct response *response, size_t body_len)
@@ -51,7 +60,7 @@ void reply_set_head(h2o_req_t *request, const struct response *response, size_t 
 		h2o_add_header(&request->pool, &request->res.headers, H2O_TOKEN_CONTENT_TYPE, NULL,
 		               response->content_type, strlen(response->content_type));
 	while (response_next_header(response, &place, &name, &value))
-		reply_add_header(request, name, value);
+		add_header(request, name, value);
 }
 
 void reply_send(struct slow_readers *readers, h2o_req_t *request, struct response *response)

@@ -4,6 +4,7 @@
 #include <h2o.h>
 
 #include "handlers/handler.h"
+#include "handlers/request_context.h"
 #include "server/slow_readers.h"
 
 /* Answers that are there as a whole; a streamed one is in stream.h. Loop thread only. */
@@ -16,8 +17,8 @@ void reply_send(struct slow_readers *readers, h2o_req_t *request, struct respons
 
 /* For what answers: all texts are copied to the request's pool. */
 
-/** Add a header to the answer's head. */
-void reply_add_header(h2o_req_t *request, const char *name, const char *value);
+/** Add the headers that say which request this is. */
+void reply_name_request(h2o_req_t *request, const struct request_context *context);
 
 /** Make the head that of @response. The body has @body_len bytes; SIZE_MAX: its end will show. */
 void reply_set_head(h2o_req_t *request, const struct response *response, size_t body_len);

@@ -107,9 +107,11 @@ class Context(unittest.TestCase):
         self.assertEqual(self.get(X_Request_Id="order-17")["x-request-id"], "order-17")
         self.assertRegex(self.get(X_Request_Id="a b")["x-request-id"], "^[0-9a-f]{32}$")
 
-    def test_a_refusal_of_a_handler_has_it_too(self):
+    def test_a_refusal_has_it_too(self):
         reply = self.server.get("/fanout", headers={"X-Request-Id": "order-18"})
         self.assertEqual((reply.status, reply.headers["x-request-id"]), (400, "order-18"))
+        reply = self.server.get("/nothing", headers={"X-Request-Id": "order-19"})
+        self.assertEqual((reply.status, reply.headers["x-request-id"]), (404, "order-19"))
 
     def test_a_trace_is_continued_or_begun(self):
         given = f"00-{TRACE}-b7ad6b7169203331-01"
