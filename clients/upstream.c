@@ -15,6 +15,9 @@
 
 enum { BUCKETS = 256 };
 
+/* Permits of a semaphore where there is no limit: calls that waited for one find it. */
+enum { PERMITS_MANY = 1 << 30 };
+
 #define SECOND_NS INT64_C(1000000000)
 
 /* Kept until the client ends. */
@@ -29,17 +32,40 @@ struct upstream {
 };
 
 struct upstream_client {
-	struct http_client client;     /* first */
-	struct http_client_ops ops;    /* with the name of the inner one, which users see */
-	struct http_client *inner;     /* owned */
-	struct upstream_limits limits; /* constant */
+	struct http_client client;  /* first */
+	struct http_client_ops ops; /* with the name of the inner one, which users see */
+	struct http_client *inner;  /* owned */
+	/* Of upstream_limits. Written with the lock; relaxed: a call that comes at the same time
+	 * may as well have come before, and what is free is the semaphores' to say. */
+	atomic_uint permits, permit_wait_ms, per_second;
 
-	pthread_mutex_t lock; /* guards the table */
+	pthread_mutex_t lock; /* guards the table, and how many permits its semaphores have */
 	struct upstream *buckets[BUCKETS];
 	unsigned count;
 
 	atomic_uint waiting; /* for a permit; relaxed: a statistic */
 };
+
+static struct upstream_limits limits_of(struct upstream_client *self)
+{
+	return (struct upstream_limits){
+		.permits = atomic_load_explicit(&self->permits, memory_order_relaxed),
+		.permit_wait_ms = atomic_load_explicit(&self->permit_wait_ms, memory_order_relaxed),
+		.per_second = atomic_load_explicit(&self->per_second, memory_order_relaxed),
+	};
+}
+
+static void store_limits(struct upstream_client *self, const struct upstream_limits *limits)
+{
+	atomic_store_explicit(&self->permits, limits->permits, memory_order_relaxed);
+	atomic_store_explicit(&self->permit_wait_ms, limits->permit_wait_ms, memory_order_relaxed);
+	atomic_store_explicit(&self->per_second, limits->per_second, memory_order_relaxed);
+}
+
+static unsigned permits_of(unsigned limit)
+{
+	return limit > 0 ? limit : PERMITS_MANY;
+}
 
 /* ------ the table */
 
@@ -68,7 +94,7 @@ static struct upstream *add_locked(struct upstream_client *self, const struct ur
 		.name_len = host->name_len,
 	};
 	memcpy(upstream->name, host->name, host->name_len);
-	task_semaphore_init(&upstream->permits, self->limits.permits);
+	task_semaphore_init(&upstream->permits, permits_of(limits_of(self).permits));
 	self->buckets[bucket] = upstream;
 	self->count++;
 	return upstream;
@@ -107,15 +133,15 @@ static int64_t take_start(struct upstream *upstream, unsigned per_second, struct
 }
 
 /* Without a wait that could not end well. */
-static enum http_failure wait_for_start(struct upstream_client *self, struct upstream *upstream,
+static enum http_failure wait_for_start(struct upstream *upstream, unsigned per_second,
                                         struct http_call *call)
 {
 	int64_t start_ns;
 	int error;
 
-	if (self->limits.per_second == 0)
+	if (per_second == 0)
 		return HTTP_OK;
-	start_ns = take_start(upstream, self->limits.per_second, call->until);
+	start_ns = take_start(upstream, per_second, call->until);
 	if (start_ns > call->until.ns)
 		return http_fail_wait(call, -ETIMEDOUT);
 	if (start_ns <= deadline_now_ns())
@@ -125,14 +151,15 @@ static enum http_failure wait_for_start(struct upstream_client *self, struct ups
 }
 
 static enum http_failure wait_for_permit(struct upstream_client *self, struct upstream *upstream,
+                                         const struct upstream_limits *limits,
                                          struct http_call *call)
 {
 	struct deadline patience;
 	int error;
 
-	if (self->limits.permits == 0 || task_semaphore_try_acquire(&upstream->permits) == 0)
+	if (limits->permits == 0 || task_semaphore_try_acquire(&upstream->permits) == 0)
 		return HTTP_OK;
-	patience = deadline_in_ms(self->limits.permit_wait_ms);
+	patience = deadline_in_ms(limits->permit_wait_ms);
 	atomic_fetch_add_explicit(&self->waiting, 1, memory_order_relaxed);
 	error = task_semaphore_acquire(&upstream->permits, deadline_earlier(patience, call->until));
 	atomic_fetch_sub_explicit(&self->waiting, 1, memory_order_relaxed);
@@ -141,34 +168,32 @@ static enum http_failure wait_for_permit(struct upstream_client *self, struct up
 	return error < 0 ? http_fail_wait(call, error) : HTTP_OK;
 }
 
-static void give_back_permit(struct upstream_client *self, struct upstream *upstream)
-{
-	if (self->limits.permits > 0)
-		task_semaphore_release(&upstream->permits);
-}
-
 static enum http_failure upstream_client_call(struct http_client *client, struct http_call *call,
                                               struct deadline deadline)
 {
 	struct upstream_client *self = (struct upstream_client *)client;
+	const struct upstream_limits limits = limits_of(self);
 	struct upstream *upstream;
 	struct url_host host;
 	enum http_failure failure;
 
+	if (limits.permits == 0 && limits.per_second == 0)
+		return http_call_pass_straight(self->inner, call, deadline);
 	if (url_host_find(call->url, &host) < 0)
 		return http_call_pass_on(self->inner, call); /* which says what is wrong with it */
-	(void)deadline;                                      /* the call has not begun */
+	/* From here on the call has not begun, and its @deadline says nothing. */
 	upstream = find(self, &host);
 	if (!upstream)
 		return http_fail(call, HTTP_FD_LIMIT, "out of memory");
 	/* The rate first: nobody holds a permit while it waits. */
-	failure = wait_for_start(self, upstream, call);
+	failure = wait_for_start(upstream, limits.per_second, call);
 	if (failure == HTTP_OK)
-		failure = wait_for_permit(self, upstream, call);
+		failure = wait_for_permit(self, upstream, &limits, call);
 	if (failure != HTTP_OK)
 		return failure;
 	failure = http_call_pass_on(self->inner, call);
-	give_back_permit(self, upstream);
+	if (limits.permits > 0)
+		task_semaphore_release(&upstream->permits);
 	return failure;
 }
 
@@ -211,21 +236,37 @@ int upstream_client_create(struct http_client *inner, const struct upstream_limi
 	};
 	self->client.ops = &self->ops;
 	self->inner = inner;
-	self->limits = *limits;
+	store_limits(self, limits);
 	pthread_mutex_init(&self->lock, NULL);
 	*out = &self->client;
 	return 0;
+}
+
+void upstream_client_set_limits(struct http_client *client, const struct upstream_limits *limits)
+{
+	struct upstream_client *self = (struct upstream_client *)client;
+	int more;
+
+	pthread_mutex_lock(&self->lock);
+	more = (int)permits_of(limits->permits) - (int)permits_of(limits_of(self).permits);
+	store_limits(self, limits);
+	for (unsigned i = 0; i < BUCKETS; i++)
+		for (struct upstream *at = self->buckets[i]; at; at = at->next)
+			task_semaphore_change(&at->permits, more);
+	pthread_mutex_unlock(&self->lock);
 }
 
 void upstream_client_usage(struct http_client *client, struct upstream_usage *out)
 {
 	struct upstream_client *self = (struct upstream_client *)client;
 	unsigned in_use = 0;
+	int permits;
 
 	pthread_mutex_lock(&self->lock);
-	for (unsigned i = 0; i < BUCKETS && self->limits.permits > 0; i++)
+	permits = (int)permits_of(limits_of(self).permits);
+	for (unsigned i = 0; i < BUCKETS; i++)
 		for (struct upstream *at = self->buckets[i]; at; at = at->next)
-			in_use += self->limits.permits - task_semaphore_free(&at->permits);
+			in_use += (unsigned)(permits - task_semaphore_free(&at->permits));
 	pthread_mutex_unlock(&self->lock);
 	*out = (struct upstream_usage){
 		.permits_in_use = in_use,

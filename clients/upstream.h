@@ -28,6 +28,11 @@ enum { UPSTREAMS_MAX = 1024 };
 int upstream_client_create(struct http_client *inner, const struct upstream_limits *limits,
                            struct http_client **out);
 
+/** Have calls that begin from now on, and those that wait, go by @limits. Calls that have a permit
+ * keep it; with fewer permits there is none for others until enough have come back. Of a client
+ * made above. Any thread. */
+void upstream_client_set_limits(struct http_client *client, const struct upstream_limits *limits);
+
 /** A snapshot, of all its upstreams together. */
 struct upstream_usage {
 	unsigned permits_in_use;

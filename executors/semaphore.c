@@ -79,17 +79,52 @@ int task_semaphore_try_acquire(struct task_semaphore *semaphore)
 void task_semaphore_release(struct task_semaphore *semaphore)
 {
 	pthread_mutex_lock(&semaphore->lock);
-	if (!wait_list_call_locked(&semaphore->waiters))
+	if (semaphore->owed > 0)
+		semaphore->owed--;
+	else if (!wait_list_call_locked(&semaphore->waiters))
 		semaphore->permits++;
 	pthread_mutex_unlock(&semaphore->lock);
 }
 
-unsigned task_semaphore_free(struct task_semaphore *semaphore)
+static unsigned lesser(unsigned a, unsigned b)
 {
-	unsigned permits;
+	return a < b ? a : b;
+}
+
+static void add_locked(struct task_semaphore *semaphore, unsigned more)
+{
+	unsigned settled = lesser(more, semaphore->owed);
+
+	semaphore->owed -= settled;
+	for (more -= settled; more > 0 && wait_list_call_locked(&semaphore->waiters);)
+		more--;
+	semaphore->permits += more;
+}
+
+static void remove_locked(struct task_semaphore *semaphore, unsigned fewer)
+{
+	unsigned free = lesser(fewer, semaphore->permits);
+
+	semaphore->permits -= free;
+	semaphore->owed += fewer - free;
+}
+
+void task_semaphore_change(struct task_semaphore *semaphore, int by)
+{
+	pthread_mutex_lock(&semaphore->lock);
+	if (by >= 0)
+		add_locked(semaphore, (unsigned)by);
+	else
+		remove_locked(semaphore, 0U - (unsigned)by);
+	pthread_mutex_unlock(&semaphore->lock);
+}
+
+int task_semaphore_free(struct task_semaphore *semaphore)
+{
+	int permits;
 
 	pthread_mutex_lock(&semaphore->lock);
-	permits = semaphore->permits;
+	permits = (int)semaphore->permits - (int)semaphore->owed;
 	pthread_mutex_unlock(&semaphore->lock);
 	return permits;
 }

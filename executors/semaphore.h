@@ -13,7 +13,8 @@
  */
 struct task_semaphore {
 	pthread_mutex_t lock;
-	unsigned permits;         /* lock; free ones. 0 while anybody waits */
+	unsigned permits;         /* lock; free ones. 0 while anybody waits, or any are owed */
+	unsigned owed;            /* lock; of those that are given back so many vanish */
 	struct wait_list waiters; /* lock */
 };
 
@@ -38,8 +39,13 @@ int task_semaphore_try_acquire(struct task_semaphore *semaphore);
 /** Give a permit back, or add one. Any thread; never waits. */
 void task_semaphore_release(struct task_semaphore *semaphore);
 
-/** How many permits are free at the moment. Any thread. */
-unsigned task_semaphore_free(struct task_semaphore *semaphore);
+/** Have @by more permits, for who waits or free, or fewer if it is negative: of those that are out
+ * so many vanish when they are given back as are not free now. Any thread; never waits. */
+void task_semaphore_change(struct task_semaphore *semaphore, int by);
+
+/** How many permits are free at the moment; negative: how many are out that are to vanish. Any
+ * thread. */
+int task_semaphore_free(struct task_semaphore *semaphore);
 
 /* For mutex.c: acquire, saying what the caller waits for. */
 int task_semaphore_acquire_at(struct task_semaphore *semaphore, struct wait_site site,

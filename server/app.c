@@ -449,6 +449,7 @@ void app_tick(struct app *app)
 
 void app_take_limits(struct app *app, const struct config *config)
 {
+	const struct upstream_limits of_default = config_default_limits(config);
 	struct live_limits *limits = &app->limits;
 
 	atomic_store_explicit(&limits->max_n, config->max_n, memory_order_relaxed);
@@ -458,6 +459,8 @@ void app_take_limits(struct app *app, const struct config *config)
 	                      memory_order_relaxed);
 	atomic_store_explicit(&limits->max_memory_bytes, config->max_request_bytes_in_memory,
 	                      memory_order_relaxed);
+	if (app->clients.limits != NULL)
+		upstream_client_set_limits(app->clients.limits, &of_default);
 }
 
 void app_stop(struct app *app)

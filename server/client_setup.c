@@ -79,18 +79,20 @@ static int create_client(const struct config *config, const char *upstream,
 	return create_http1(config, resolver, gate, out, error_text);
 }
 
-/* Put the limits before *@client, if there are any. */
-static int limit_client(const struct config *config, struct http_client **client)
+/* Put the limits before *@client, if there are any, or a new file may bring some. */
+static int limit_client(const struct config *config, struct http_client **client,
+                        struct http_client **limiting)
 {
-	struct upstream_limits limits = {
-		.permits = config->upstream_permits,
-		.permit_wait_ms = config->permit_wait_ms,
-		.per_second = config->upstream_rate,
-	};
+	struct upstream_limits limits = config_default_limits(config);
 
-	if (limits.permits == 0 && limits.per_second == 0)
+	*limiting = NULL;
+	if (limits.permits == 0 && limits.per_second == 0 && config->config_file == NULL)
 		return 0;
-	return upstream_client_create(*client, &limits, client);
+	int error = upstream_client_create(*client, &limits, client);
+
+	if (error == 0)
+		*limiting = *client;
+	return error;
 }
 
 static int meter_client(const char *upstream, struct http_client **client)
@@ -108,14 +110,14 @@ static int meter_client(const char *upstream, struct http_client **client)
 
 int client_setup(const struct config *config, const char *upstream, struct resolver *resolver,
                  struct connection_gate *gate, struct http_client **out,
-                 char error_text[CLIENT_SETUP_ERROR_BYTES])
+                 struct http_client **limits, char error_text[CLIENT_SETUP_ERROR_BYTES])
 {
 	struct http_client *client;
 	int error = create_client(config, upstream, resolver, gate, &client, error_text);
 
 	if (error != 0)
 		return error;
-	error = limit_client(config, &client);
+	error = limit_client(config, &client, limits);
 	if (error == 0)
 		error = meter_client(upstream, &client);
 	if (error != 0) {

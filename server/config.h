@@ -139,6 +139,9 @@ int config_parse_again(const struct config *config, struct config *out, char *er
 /** Free what config_parse() has made. Fine on a zeroed one, and twice. */
 void config_finish(struct config *config);
 
+/** The limits of each upstream that says nothing of its own. */
+struct upstream_limits config_default_limits(const struct config *config);
+
 /** What an upstream called @name is that says nothing but its URL: by the flags. All borrowed. */
 struct upstream_settings config_upstream_defaults(const struct config *config, const char *name);
 

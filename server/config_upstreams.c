@@ -23,14 +23,21 @@ static bool is_name(const char *name)
 	return bytes > 0 && bytes <= NAME_MAX_BYTES;
 }
 
+struct upstream_limits config_default_limits(const struct config *config)
+{
+	return (struct upstream_limits){
+		.permits = config->upstream_permits,
+		.permit_wait_ms = config->permit_wait_ms,
+		.per_second = config->upstream_rate,
+	};
+}
+
 struct upstream_settings config_upstream_defaults(const struct config *config, const char *name)
 {
 	return (struct upstream_settings){
 		.name = name,
 		.timeout_ms = config->call_timeout_ms,
-		.limits = {.permits = config->upstream_permits,
-	                   .permit_wait_ms = config->permit_wait_ms,
-	                   .per_second = config->upstream_rate},
+		.limits = config_default_limits(config),
 		.wire = {.connect_timeout_ms = config->connect_timeout_ms,
 	                 .ca_file = config->upstream_ca,
 	                 .insecure = config->upstream_insecure,

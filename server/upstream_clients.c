@@ -51,7 +51,7 @@ int upstream_clients_start(struct upstream_clients *clients, const struct config
 	if (upstream == NULL)
 		return 0;
 	return client_setup(config, upstream, clients->resolver, &clients->gate, &clients->client,
-	                    error_text);
+	                    &clients->limits, error_text);
 }
 
 void upstream_clients_stop(struct upstream_clients *clients)

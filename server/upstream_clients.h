@@ -15,6 +15,7 @@ struct upstream_clients {
 	struct connection_gate gate; /* for all connections to upstreams */
 	bool has_gate;
 	struct http_client *client; /* a metered one; NULL before the start, or without a URL */
+	struct http_client *limits; /* borrowed from it; NULL: it has none, and can have none */
 };
 
 /**

@@ -294,6 +294,103 @@ static void many_hosts_share_what_there_is(void **state)
 	http_client_destroy(client);
 }
 
+/* Other limits from the moment when call @at starts. */
+struct change {
+	struct http_client *client;
+	struct upstream_limits limits;
+	unsigned at;
+	atomic_uint most_after; /* calls in flight, seen by those that started later */
+};
+
+static void change_limits(void *arg, const struct http_call *call, unsigned index,
+                          struct scripted_reply *reply)
+{
+	struct change *change = arg;
+	struct scripted_stats stats;
+	unsigned most = atomic_load(&change->most_after);
+
+	(void)call;
+	/* None of the first is over when the last of them starts; nor of those without a limit. */
+	reply->delay_ns = index <= change->at || change->limits.permits == 0 ? 100000000 : 5000000;
+	scripted_client_stats(scripted, &stats);
+	if (index == change->at)
+		upstream_client_set_limits(change->client, &change->limits);
+	while (index > change->at && stats.in_flight > most &&
+	       !atomic_compare_exchange_weak(&change->most_after, &most, stats.in_flight)) {
+	}
+}
+
+/* All calls are made, with @permits until call @at starts. Returns how many were in flight at once
+ * after that. */
+static unsigned most_at_once_after_change(unsigned permits, struct change *change)
+{
+	struct upstream_limits limits = {.permits = permits, .permit_wait_ms = 60000};
+	struct scripted_options options = {.adjust = change_limits, .arg = change};
+	struct run wanted = {.client = create(&limits, &options), .count = MOST};
+
+	change->client = wanted.client;
+	(void)run(&wanted);
+	assert_int_equal(count_failures(MOST, HTTP_OK), MOST);
+	return atomic_load(&change->most_after);
+}
+
+static void with_more_permits_calls_that_wait_start(void **state)
+{
+	struct change change = {.limits = {.permits = 4, .permit_wait_ms = 60000}};
+
+	(void)state;
+	assert_int_equal(most_at_once_after_change(1, &change), 4);
+}
+
+static void with_fewer_permits_calls_wait_until_enough_have_come_back(void **state)
+{
+	struct change change = {.limits = {.permits = 2, .permit_wait_ms = 60000}, .at = 7};
+
+	(void)state;
+	/* All eight are in flight. */
+	assert_int_equal(most_at_once_after_change(8, &change), 2);
+}
+
+static void without_a_limit_any_more_calls_that_wait_start(void **state)
+{
+	struct change change = {.at = 0};
+
+	(void)state;
+	assert_true(most_at_once_after_change(1, &change) > MOST / 2);
+}
+
+static int use_limits_that_come_and_go(void *arg)
+{
+	static const unsigned permits[] = {0, 2, 0, 3, 1, 0, 1};
+	struct run *run = arg;
+	struct upstream_usage usage;
+
+	for (unsigned i = 0; i < sizeof(permits) / sizeof(permits[0]); i++) {
+		struct upstream_limits limits = {.permits = permits[i], .permit_wait_ms = 60000};
+
+		upstream_client_set_limits(run->client, &limits);
+		(void)run_calls(run);
+		upstream_client_usage(run->client, &usage);
+		if (usage.permits_in_use != 0 || count_failures(run->count, HTTP_OK) != run->count)
+			return (int)i + 1;
+	}
+	return 0;
+}
+
+static void limits_come_and_go(void **state)
+{
+	struct run wanted = {
+		.client = create(&(struct upstream_limits){0}, &(struct scripted_options){0}),
+		.count = 10,
+	};
+	struct executor *executor = start_executor(MOST + 1);
+
+	(void)state;
+	assert_int_equal(run_in_task(executor, use_limits_that_come_and_go, &wanted), 0);
+	executor_destroy(executor);
+	http_client_destroy(wanted.client);
+}
+
 static void a_tick_reaches_the_client_behind_the_limits(void **state)
 {
 	struct http_client *client =
@@ -319,6 +416,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(calls_start_at_the_rate_and_no_faster),
 		cmocka_unit_test(what_could_not_start_in_time_fails_at_once_and_takes_no_place),
 		cmocka_unit_test(no_permit_is_held_while_waiting_for_a_start),
+		cmocka_unit_test(with_more_permits_calls_that_wait_start),
+		cmocka_unit_test(with_fewer_permits_calls_wait_until_enough_have_come_back),
+		cmocka_unit_test(without_a_limit_any_more_calls_that_wait_start),
+		cmocka_unit_test(limits_come_and_go),
 		cmocka_unit_test(a_tick_reaches_the_client_behind_the_limits),
 		cmocka_unit_test(many_hosts_share_what_there_is),
 	};

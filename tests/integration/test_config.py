@@ -258,6 +258,17 @@ class Reload(Configured):
             calls = [{"url": "/slow?ms=0&bytes=501"}, {"url": "/slow?ms=0&bytes=9"}]
             self.assertEqual([each.get("error") for each in post(server, *calls)], ["too_large", None])
 
+    def test_changes_the_limits_of_the_default_upstream(self):
+        with self.start({}, slow_listen="127.0.0.1:0") as server:
+            for permits in (3, 0, 2, 5):
+                self.write({"upstream-permits": permits, "permit-wait-ms": 9000})
+                self.assertIn('needs_restart=""', self.reload(server))
+                server.request("POST", "/stats/reset", port=server.slow_port)
+                delay_ms = 30 if permits else 300
+                answer = server.get(f"/fanout?n=12&delay_ms={delay_ms}").json()
+                self.assertEqual(answer["ok"], 12)
+                self.assertEqual(server.slow_stats()["peak_in_flight"], permits or 12)
+
     def test_lets_flags_count_before_the_new_file_too(self):
         with self.start({"max-n": 3}, "--max-n", "5", slow_listen="127.0.0.1:0") as server:
             self.write({"max-n": 2})
