@@ -65,6 +65,13 @@ class Token(unittest.TestCase):
         self.assertIn(f"auth-token-file = {self.file.name} (flag)", printed.stdout)
         self.assertNotIn("s3cret", printed.stdout)
 
+    def test_the_admin_listener_asks_for_it_too(self):
+        with Server("--auth-token-file", self.file.name, "--admin-listen", "127.0.0.1:0") as server:
+            port = server.admin_port()
+            self.assertEqual(server.get("/metrics", port=port).status, 401)
+            headers = {"Authorization": "Bearer s3cret"}
+            self.assertEqual(server.get("/metrics", port=port, headers=headers).status, 200)
+
     def test_a_file_without_one_is_an_error_at_the_start(self):
         with tempfile.NamedTemporaryFile() as empty:
             for path, reason in ((empty.name, "it is empty"), ("/nowhere", "No such file or directory")):

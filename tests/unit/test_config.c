@@ -74,6 +74,8 @@ static void has_the_documented_defaults(void **state)
 	assert_int_equal(config.connect_timeout_ms, 3000);
 	assert_int_equal(config.deadline_ms, 30000);
 	assert_int_equal(config.max_n, 100000);
+	assert_int_equal(config.max_body_bytes, 1 << 20);
+	assert_null(config.auth_token_file);
 	assert_int_equal(config.max_reply_bytes, 1 << 20);
 	assert_int_equal(config.max_request_bytes_in_memory, 64 << 20);
 	assert_int_equal(config.half_close, CONFIG_HALF_CLOSE_GONE);
