@@ -230,6 +230,7 @@ static int create_handlers(struct app *app)
 	app->metrics.client = app->clients.client;
 	app->metrics.upstreams = &app->named_upstreams.upstreams;
 	app->metrics.rejections = &app->rejections;
+	app->metrics.reloads = &app->reloads;
 	app->metrics.sites[0] = &app->site;
 	app->metrics.sites[1] = admin;
 	metrics_handler_init(&app->metrics);

@@ -21,6 +21,7 @@
 #include "server/pinned_log.h"
 #include "server/probes.h"
 #include "server/rejections.h"
+#include "server/reload_counts.h"
 #include "server/slow_endpoint.h"
 #include "server/upstream_clients.h"
 #include "server/watchdog.h"
@@ -52,6 +53,7 @@ struct app {
 	struct metrics_handler metrics;
 	struct debug_pages debug_pages;
 	struct rejections rejections;
+	struct reload_counts reloads;
 	struct auth_token token; /* with --auth-token-file; else unused */
 	struct site site, admin_site;
 	struct fronts fronts;

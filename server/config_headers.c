@@ -113,9 +113,12 @@ static void print_headers(FILE *out, const char *who, const struct config_member
 	json_object_foreach((json_t *)in_file, name, json)
 	{
 		const char *variable = json_string_value(json_object_get(json, "env"));
+		char whole_name[CONFIG_WHO_BYTES], source[CONFIG_WHO_BYTES];
 
-		(void)fprintf(out, "%s.%s = (redacted) (%s%s)\n", who, name,
-		              variable ? "environment: " : "file", variable ? variable : "");
+		(void)snprintf(whole_name, sizeof(whole_name), "%.95s.%.63s", who, name);
+		(void)snprintf(source, sizeof(source), "environment: %.100s",
+		               variable ? variable : "");
+		config_print_line(out, whole_name, "(redacted)", variable ? source : "file");
 	}
 }
 

@@ -104,7 +104,7 @@ void config_object_print_field(FILE *out, const char *who, const struct config_m
 		config_object_print(out, who, member->members, in_file,
 		                    (const char *)target + member->offset);
 	else
-		(void)fprintf(out, "%s = none (default)\n", who);
+		config_print_line(out, who, "none", "default");
 }
 
 /* ------ numbers */
@@ -133,11 +133,11 @@ static void print_count(FILE *out, const char *who, const struct config_member *
                         const json_t *in_file, const void *target)
 {
 	unsigned number = *(const unsigned *)((const char *)target + member->offset);
+	char digits[16];
 
-	if (number == 0 && member->if_zero)
-		(void)fprintf(out, "%s = %s (%s)\n", who, member->if_zero, source_name(in_file));
-	else
-		(void)fprintf(out, "%s = %u (%s)\n", who, number, source_name(in_file));
+	(void)snprintf(digits, sizeof(digits), "%u", number);
+	config_print_line(out, who, number == 0 && member->if_zero ? member->if_zero : digits,
+	                  source_name(in_file));
 }
 
 const struct config_kind config_count = {take_count, print_count};
@@ -160,7 +160,7 @@ static void print_switch(FILE *out, const char *who, const struct config_member 
 {
 	bool is_on = *(const bool *)((const char *)target + member->offset);
 
-	(void)fprintf(out, "%s = %s (%s)\n", who, is_on ? "on" : "off", source_name(in_file));
+	config_print_line(out, who, is_on ? "on" : "off", source_name(in_file));
 }
 
 const struct config_kind config_switch = {take_switch, print_switch};
@@ -185,7 +185,7 @@ static void print_string(FILE *out, const char *who, const struct config_member 
 
 	if (!text)
 		text = member->if_zero ? member->if_zero : "";
-	(void)fprintf(out, "%s = %s (%s)\n", who, text, source_name(in_file));
+	config_print_line(out, who, text, source_name(in_file));
 }
 
 const struct config_kind config_string = {take_string, print_string};

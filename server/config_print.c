@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,22 @@ static const char *shown(const struct config_setting *setting, const char *text)
 	return setting->zero_meaning ? setting->zero_meaning : "";
 }
 
+static void print_text(FILE *out, const char *text)
+{
+	for (; *text; text++)
+		(void)fputc(iscntrl((unsigned char)*text) ? '?' : *text, out);
+}
+
+void config_print_line(FILE *out, const char *name, const char *value, const char *source)
+{
+	print_text(out, name);
+	(void)fputs(" = ", out);
+	print_text(out, value);
+	(void)fputs(" (", out);
+	print_text(out, source);
+	(void)fputs(")\n", out);
+}
+
 int config_print(const struct config *config, FILE *out)
 {
 	static const char *const sources[] = {
@@ -26,9 +43,9 @@ int config_print(const struct config *config, FILE *out)
 	for (size_t i = 0; config_settings[i].name; i++) {
 		if (config_settings[i].only_with != CONFIG_SERVE)
 			continue;
-		(void)fprintf(out, "%s = %s (%s)\n", config_settings[i].name,
-		              shown(&config_settings[i], config->origins[i].text),
-		              sources[config->origins[i].source]);
+		config_print_line(out, config_settings[i].name,
+		                  shown(&config_settings[i], config->origins[i].text),
+		                  sources[config->origins[i].source]);
 	}
 	config_parts_print(config, out);
 	return fflush(out) == 0 && !ferror(out) ? 0 : -EIO;

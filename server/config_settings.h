@@ -28,6 +28,9 @@ struct config_mistake {
 int config_mistake(const struct config_mistake *mistake, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/** Write "NAME = VALUE (SOURCE)", a line, control characters replaced. */
+void config_print_line(FILE *out, const char *name, const char *value, const char *source);
+
 struct config_setting;
 
 /** Put @text into @field of a struct config. Returns 0, or -EINVAL with the mistake written. */

@@ -210,9 +210,10 @@ void config_parts_print(const struct config *config, FILE *out)
 		config_object_print(out, who, config_upstream_members,
 		                    json_object_get(upstreams, settings->name), settings);
 	}
-	for (size_t i = 0; i < config->allow_count; i++)
-		(void)fprintf(out, "allow[%zu] = %s (file)\n", i,
-		              json_string_value(json_array_get(allow, i)));
+	for (size_t i = 0; i < config->allow_count; i++) {
+		(void)snprintf(who, sizeof(who), "allow[%zu]", i);
+		config_print_line(out, who, json_string_value(json_array_get(allow, i)), "file");
+	}
 }
 
 void config_parts_finish(struct config *config)

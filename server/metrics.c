@@ -74,6 +74,7 @@ static void serve(struct handler *handler, const struct request *request, struct
 	executor_set_print(metrics->executors, &text);
 	print_offload(metrics->offload, &text);
 	rejections_print(metrics->rejections, &text);
+	reload_counts_print(metrics->reloads, &text);
 	print_upstreams(metrics, &text);
 	print_durations(metrics, &text);
 	process_metrics_print(&text);

@@ -9,6 +9,7 @@
 #include "server/dispatch.h"
 #include "server/executor_set.h"
 #include "server/rejections.h"
+#include "server/reload_counts.h"
 
 /* GET /metrics: what the rest of the server counts, as Prometheus text. All borrowed. */
 struct metrics_handler {
@@ -19,6 +20,7 @@ struct metrics_handler {
 	struct http_client *client; /* a metered one; NULL: there is no default upstream */
 	struct upstream_holder *upstreams;
 	struct rejections *rejections;
+	struct reload_counts *reloads;
 	struct site *sites[2]; /* the main one; the admin one or NULL */
 };
 

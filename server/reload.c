@@ -15,8 +15,9 @@ static void replace_quotes(char *text)
 	}
 }
 
-static void log_failure(char *error_text)
+static void fail(struct app *app, char *error_text)
 {
+	reload_counts_add(&app->reloads, RELOAD_FAILED);
 	replace_quotes(error_text);
 	log_event(LOG_SEVERITY_ERROR, "reload_failed", "text=\"%s\" stays=\"as it was\"",
 	          error_text);
@@ -28,10 +29,11 @@ static void apply(struct app *app, const struct config *config)
 	char error_text[NAMED_UPSTREAMS_ERROR_BYTES];
 
 	if (named_upstreams_change(&app->named_upstreams, config, error_text) != 0) {
-		log_failure(error_text);
+		fail(app, error_text);
 		return;
 	}
 	app_take_limits(app, config);
+	reload_counts_add(&app->reloads, RELOAD_OK);
 	config_list_restarts(app->config, config, restart, sizeof(restart));
 	log_event(restart[0] == '\0' ? LOG_SEVERITY_INFO : LOG_SEVERITY_WARNING, "reloaded",
 	          "file=\"%s\" upstreams=%zu allow=%zu needs_restart=\"%s\"", config->config_file,
@@ -48,7 +50,7 @@ void reload(struct app *app)
 		return;
 	}
 	if (config_parse_again(app->config, &config, error_text, sizeof(error_text)) != 0) {
-		log_failure(error_text);
+		fail(app, error_text);
 		return;
 	}
 	apply(app, &config);

@@ -1,4 +1,5 @@
 #include <assert.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -66,6 +67,8 @@ static void print(const struct config *config, struct outcome *outcome)
 	assert(out);
 	assert(config_print(config, out) == 0);
 	assert(fclose(out) == 0);
+	for (size_t i = 0; i < outcome->printed_bytes; i++)
+		assert(outcome->printed[i] == '\n' || !iscntrl((unsigned char)outcome->printed[i]));
 }
 
 static void parse(char **environment, struct outcome *outcome)

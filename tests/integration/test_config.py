@@ -212,6 +212,9 @@ class Reload(Configured):
             self.assertIn("No such file", self.reload(server, event="reload_failed"))
             load.stop()
             self.assertEqual(len(log_lines(server, "event=reload")), 3)
+            metrics = server.metrics()
+            self.assertEqual(metrics['fanoutd_reloads_total{result="failed"}'], 3)
+            self.assertEqual(metrics['fanoutd_reloads_total{result="ok"}'], 0)
             self.assertEqual(self.most_at_once(server), 2)
 
     def test_keeps_an_upstream_of_which_nothing_changed(self):

@@ -12,6 +12,7 @@ import fanoutd
 from fanoutd import PATIENCE, Server
 
 EXAMPLES = pathlib.Path(os.environ["EXAMPLES"])
+README = EXAMPLES.parent.parent / "README.md"
 
 
 class Examples(unittest.TestCase):
@@ -69,6 +70,21 @@ class Examples(unittest.TestCase):
         self.assertEqual(told, f"told {500 - len(failed)} of 500")
         self.assertRegex(price, r"^shop a says ok after \d+\.\d ms$")
         self.assertTrue(re.match(r"healthy \{", health), health)
+
+    def test_the_list_of_the_readme(self):
+        body = re.search(r"-d '(\{\n.*?\})'\n", README.read_text(), re.DOTALL)[1]
+        with Server() as server:  # whose default upstream is what the list is for
+            reply = server.request("POST", "/fanout", body, {"Content-Type": "application/json"})
+            answer = reply.json()
+        self.assertEqual([each["id"] for each in answer["responses"]], ["stock", "order", "slow"])
+        self.assertEqual(answer["coverage"]["degraded"], {"timeout": 1})
+
+    def test_the_configuration_of_the_readme(self):
+        block = re.search(r"\n    \{\n(?:    .*\n)+", README.read_text())[0]
+        config = pathlib.Path(self.folder.name, "readme.json")
+        config.write_text(block)
+        result = fanoutd.run_to_end("--config", str(config), "--check-config", env={"STOCK_TOKEN": "x"})
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
 
 
 if __name__ == "__main__":

@@ -261,6 +261,19 @@ static void prints_all_of_it_but_secrets(void **state)
 	config_finish(&config);
 }
 
+static void prints_a_line_for_each_whatever_is_in_it(void **state)
+{
+	struct config config;
+	char *text;
+
+	(void)state;
+	config_take(STOCK("\"ca\": \"a\\nb = c\""), "--print-config", NO_ENVIRONMENT, &config);
+	text = print(&config);
+	assert_non_null(strstr(text, "\nupstreams.stock.ca = a?b = c (file)\n"));
+	free(text);
+	config_finish(&config);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -273,6 +286,7 @@ int main(void)
 		cmocka_unit_test(says_where_a_header_is_wrong_but_not_its_value),
 		cmocka_unit_test(reads_what_else_may_be_called),
 		cmocka_unit_test(prints_all_of_it_but_secrets),
+		cmocka_unit_test(prints_a_line_for_each_whatever_is_in_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
