@@ -14,8 +14,8 @@
 /* ------ the chain, from its end: each link owns the one behind it */
 
 /* What speaks https is left out where nothing does: the other then says so of a call. */
-static int find_wires(const struct upstream_settings *settings, struct wire_clients *wire,
-                      struct http_client **for_http, struct http_client **for_https)
+static int find_both(const struct upstream_settings *settings, struct wire_clients *wire,
+                     struct http_client **for_http, struct http_client **for_https)
 {
 	int error = wire_clients_find(wire, &settings->wire, false, for_http);
 
@@ -27,24 +27,30 @@ static int find_wires(const struct upstream_settings *settings, struct wire_clie
 	return error == -EPROTONOSUPPORT ? 0 : error;
 }
 
-static int add_wire(struct guarded_upstream *upstream, struct wire_clients *wire)
+static int find_wires(const struct upstream_settings *settings, struct wire_clients *wire,
+                      struct http_client **for_http, struct http_client **for_https)
 {
-	const struct upstream_settings *settings = upstream->settings;
-	struct http_client *for_http = settings->client, *for_https = settings->client;
 	struct url_host host;
 	int error = 0;
 
 	if (settings->url && url_host_find(settings->url, &host) < 0)
 		return -EINVAL;
+	*for_http = settings->client;
 	if (!settings->client && !settings->url)
-		error = find_wires(settings, wire, &for_http, &for_https);
-	else if (!settings->client)
-		error = wire_clients_find(wire, &settings->wire, host.is_tls, &for_http);
+		return find_both(settings, wire, for_http, for_https);
+	if (!settings->client)
+		error = wire_clients_find(wire, &settings->wire, host.is_tls, for_http);
+	*for_https = *for_http;
+	return error;
+}
+
+static int add_wire(struct guarded_upstream *upstream, struct wire_clients *wire)
+{
+	int error = find_wires(upstream->settings, wire, &upstream->for_http, &upstream->for_https);
+
 	if (error < 0)
 		return error;
-	if (!for_https)
-		for_https = for_http;
-	return shared_client_create(for_http, for_https, &upstream->client);
+	return shared_client_create(upstream->for_http, upstream->for_https, &upstream->client);
 }
 
 static int add_limits(struct guarded_upstream *upstream)
@@ -155,6 +161,16 @@ int guarded_upstream_create(const struct upstream_settings *settings, struct wir
 	}
 	*out = upstream;
 	return 0;
+}
+
+bool guarded_upstream_is(const struct guarded_upstream *upstream,
+                         const struct upstream_settings *settings, struct wire_clients *wire)
+{
+	struct http_client *for_http, *for_https;
+
+	return upstream_settings_are_equal(upstream->settings, settings) &&
+	       find_wires(settings, wire, &for_http, &for_https) == 0 &&
+	       upstream->for_http == for_http && upstream->for_https == for_https;
 }
 
 void guarded_upstream_acquire(struct guarded_upstream *upstream)

@@ -27,6 +27,8 @@ struct guarded_upstream {
 
 	/* Of the chain, for their statistics; NULL: not there. */
 	struct http_client *hedge, *retry, *breaker, *limits;
+
+	struct http_client *for_http, *for_https; /* its ends; borrowed, constant */
 };
 
 /**
@@ -37,6 +39,10 @@ struct guarded_upstream {
  */
 int guarded_upstream_create(const struct upstream_settings *settings, struct wire_clients *wire,
                             uint64_t seed, struct guarded_upstream **out);
+
+/** Whether it is what guarded_upstream_create() would make of @settings now. Any thread. */
+bool guarded_upstream_is(const struct guarded_upstream *upstream,
+                         const struct upstream_settings *settings, struct wire_clients *wire);
 
 /** Any thread. */
 void guarded_upstream_acquire(struct guarded_upstream *upstream);

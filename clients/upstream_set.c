@@ -118,7 +118,7 @@ static int obtain(const struct upstream_set_options *options,
 	if (options->previous)
 		before = wanted == options->absolute ? find_absolute(options->previous)
 		                                     : find_member(options->previous, wanted->name);
-	if (!before || !upstream_settings_are_equal(before->guarded->settings, wanted))
+	if (!before || !guarded_upstream_is(before->guarded, wanted, options->wire))
 		return guarded_upstream_create(wanted, options->wire, seed, out);
 	guarded_upstream_acquire(before->guarded);
 	*out = before->guarded;

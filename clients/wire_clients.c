@@ -4,9 +4,18 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "clients/curl_client.h"
 #include "clients/http1_client.h"
+
+/* What a file was when it was read: another one of its name is another file. */
+struct file_version {
+	dev_t device;
+	ino_t inode;
+	off_t bytes;
+	struct timespec changed;
+};
 
 /* One client, and what it is for. Kept until the end. */
 struct wire {
@@ -14,6 +23,7 @@ struct wire {
 	struct http_client *client;
 	bool is_curl;
 	struct wire_settings settings; /* its ca_file is owned */
+	struct file_version ca_version;
 };
 
 struct wire_clients {
@@ -60,14 +70,40 @@ static bool is_same_text(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+/* Zeroed if there is no file: whoever reads it says so. */
+static struct file_version version_of(const char *path)
+{
+	struct stat status;
+
+	if (!path || stat(path, &status) < 0)
+		return (struct file_version){0};
+	return (struct file_version){
+		.device = status.st_dev,
+		.inode = status.st_ino,
+		.bytes = status.st_size,
+		.changed = status.st_mtim,
+	};
+}
+
+static bool is_same_version(const struct file_version *a, const struct file_version *b)
+{
+	return a->device == b->device && a->inode == b->inode && a->bytes == b->bytes &&
+	       a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
+}
+
 static bool fits(const struct wire *wire, const struct wire_settings *settings, bool is_curl)
 {
 	const struct wire_settings *has = &wire->settings;
+	struct file_version ca_version;
 
 	if (wire->is_curl != is_curl || has->connect_timeout_ms != settings->connect_timeout_ms)
 		return false;
-	return !is_curl || (has->insecure == settings->insecure && has->http2 == settings->http2 &&
-	                    is_same_text(has->ca_file, settings->ca_file));
+	if (!is_curl)
+		return true;
+	ca_version = version_of(settings->ca_file);
+	return has->insecure == settings->insecure && has->http2 == settings->http2 &&
+	       is_same_text(has->ca_file, settings->ca_file) &&
+	       is_same_version(&wire->ca_version, &ca_version);
 }
 
 static int create_client(const struct wire_clients *clients, struct wire *wire)
@@ -103,6 +139,7 @@ static int create_wire(const struct wire_clients *clients, const struct wire_set
 	wire->is_curl = is_curl;
 	wire->settings = *settings;
 	wire->settings.ca_file = NULL;
+	wire->ca_version = version_of(settings->ca_file);
 	if (settings->ca_file) {
 		wire->settings.ca_file = strdup(settings->ca_file);
 		if (!wire->settings.ca_file) {

@@ -30,7 +30,8 @@ struct wire_clients_options {
 /** How an upstream wants to be spoken to. What its protocol has no use for is ignored. */
 struct wire_settings {
 	unsigned connect_timeout_ms; /* at least 1 */
-	const char *ca_file;         /* PEM; read when a client is made. NULL: the system's */
+	const char *ca_file;         /* PEM; another one of this name is another setting. NULL: the
+	                                system's */
 	bool insecure;               /* believe every https server */
 	bool http2;                  /* with those https servers that speak it */
 };
