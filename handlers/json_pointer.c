@@ -129,6 +129,11 @@ static size_t pass(struct walk *walk, const char *text, size_t at, size_t end)
 	return at + 1;
 }
 
+static bool is_text(const char *key, size_t length)
+{
+	return utf8_is_valid(key, length) && !memchr(key, '\0', length);
+}
+
 void json_pointer_of_offset(const char *text, size_t offset, struct json_pointer *out)
 {
 	struct walk walk;
@@ -143,7 +148,7 @@ void json_pointer_of_offset(const char *text, size_t offset, struct json_pointer
 
 		if (!level->is_object)
 			json_pointer_add_element(out, level->index);
-		else if (level->key && utf8_is_valid(level->key, level->key_length))
+		else if (level->key && is_text(level->key, level->key_length))
 			json_pointer_add_member(out, level->key, level->key_length);
 		else
 			break;

@@ -25,8 +25,8 @@ void json_pointer_add_element(struct json_pointer *pointer, size_t index);
 /**
  * The pointer of the value or key in @text that has the byte before @offset in it, or follows
  * that: where a parser has stopped. @text is anything. Keys are taken as they are spelled there,
- * escapes included; what is below one that is not UTF-8, or more than 64 levels deep, is left out.
- * Any thread.
+ * escapes included; what is below one that has a NUL or is not UTF-8, or more than 64 levels deep,
+ * is left out. Any thread.
  */
 void json_pointer_of_offset(const char *text, size_t offset, struct json_pointer *out);
 

@@ -3,14 +3,19 @@
 #include "handlers/json_pointer.h"
 #include "tests/with_cmocka.h"
 
-static void expect_place(const char *text, size_t offset, const char *pointer)
+static void expect_place_in(const char *text, size_t length, size_t offset, const char *pointer)
 {
 	struct json_pointer found;
 
-	assert_true(offset <= strlen(text));
+	assert_true(offset <= length);
 	json_pointer_of_offset(text, offset, &found);
 	assert_string_equal(found.text, pointer);
 	assert_int_equal(found.length, strlen(pointer));
+}
+
+static void expect_place(const char *text, size_t offset, const char *pointer)
+{
+	expect_place_in(text, strlen(text), offset, pointer);
 }
 
 /* Behind the first @mark of @text, which is a part of it. */
@@ -101,6 +106,7 @@ static void what_is_no_json_has_places_too(void **state)
 	expect_place("[,,:,]", 4, "/2");
 	expect_place(":::", 3, "");
 	expect_place("{\"k\xff\":[1]}", 8, "");
+	expect_place_in("{\"a\":{\"k\0\":[1]}}", 15, 14, "/a");
 }
 
 static void a_place_beyond_64_levels_is_that_of_the_64th(void **state)
