@@ -42,8 +42,13 @@ static bool make_room(struct curl_handle *handle, size_t needed)
 		capacity = (size_t)announced + 1;
 	if (capacity < SMALLEST_REPLY_BUFFER)
 		capacity = SMALLEST_REPLY_BUFFER;
+	if (capacity > transfer->most_body_bytes)
+		capacity = transfer->most_body_bytes + 1;
 	if (capacity < needed)
 		capacity = needed;
+	handle->is_too_long = !http_call_take_memory(call, capacity);
+	if (handle->is_too_long)
+		return false;
 	bigger = realloc(call->reply, capacity);
 	if (!bigger) {
 		handle->out_of_memory = true;

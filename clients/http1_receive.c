@@ -9,41 +9,46 @@
 #include "clients/http_reply_headers.h"
 
 /* Room for the body so far and a NUL: exact if its length is known. */
-static bool reserve(struct http1_exchange *exchange, size_t bytes)
+static enum http_failure reserve(struct http1_exchange *exchange, size_t bytes)
 {
+	struct http_call *call = exchange->call;
 	const struct http1_reply *reply = &exchange->reply;
 	size_t capacity = 2 * exchange->capacity;
 	char *memory;
 
 	if (bytes <= exchange->capacity)
-		return true;
+		return HTTP_OK;
 	if (capacity > reply->max_body_bytes)
 		capacity = reply->max_body_bytes + 1;
 	if (capacity < bytes)
 		capacity = bytes;
 	if (reply->part == HTTP1_PART_COUNTED)
 		capacity = reply->length + 1;
-	memory = realloc(exchange->call->reply, capacity);
+	if (!http_call_take_memory(call, capacity))
+		return http_fail(call, HTTP_TOO_LARGE, "the replies of all calls are too large");
+	memory = realloc(call->reply, capacity);
 	if (!memory)
-		return false;
-	exchange->call->reply = memory;
+		return http_fail(call, HTTP_FD_LIMIT, "no memory for the reply");
+	call->reply = memory;
 	exchange->capacity = capacity;
-	return true;
+	return HTTP_OK;
 }
 
-static bool keep(struct http1_exchange *exchange, const struct http1_piece *piece)
+static enum http_failure keep(struct http1_exchange *exchange, const struct http1_piece *piece)
 {
 	struct http_call *call = exchange->call;
 	size_t bytes = exchange->reply.body_bytes;
+	enum http_failure failure;
 
 	if (call->count_only || exchange->reply.part == HTTP1_PART_HEAD)
-		return true;
-	if (!reserve(exchange, bytes + 1))
-		return false;
+		return HTTP_OK;
+	failure = reserve(exchange, bytes + 1);
+	if (failure != HTTP_OK)
+		return failure;
 	if (piece->body_bytes > 0)
 		memcpy(call->reply + bytes - piece->body_bytes, piece->body, piece->body_bytes);
 	call->reply[bytes] = '\0';
-	return true;
+	return HTTP_OK;
 }
 
 /* The head of the reply has just been read: its fields are in the buffer. */
@@ -85,10 +90,10 @@ static enum http_failure take(struct http1_exchange *exchange, size_t got,
 		return http_fail(exchange->call, HTTP_TOO_LARGE, "the reply is too large");
 	if (had_no_head && exchange->reply.part != HTTP1_PART_HEAD)
 		failure = note_head(exchange);
+	if (failure == HTTP_OK)
+		failure = keep(exchange, &piece);
 	if (failure != HTTP_OK)
 		return failure;
-	if (!keep(exchange, &piece))
-		return http_fail(exchange->call, HTTP_FD_LIMIT, "no memory for the reply");
 	exchange->held -= piece.used;
 	if (*verdict == HTTP1_MORE && exchange->held > 0)
 		memmove(buffer->bytes, buffer->bytes + piece.used, exchange->held);

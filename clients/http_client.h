@@ -7,6 +7,7 @@
 
 #include "clients/address_policy.h"
 #include "clients/http_header.h"
+#include "clients/reply_memory.h"
 #include "executors/deadline.h"
 
 /*
@@ -49,13 +50,16 @@ struct http_call {
 	const struct address_policy *addresses; /* what may be connected to, else HTTP_CONNECT. Two
 	                                           are one only if they are the same object, which
 	                                           outlives the client. NULL: any address */
-	bool repeatable;         /* may be sent twice although its method is not idempotent */
-	bool keep_headers;       /* leave the reply's in reply_headers */
-	size_t max_reply_bytes;  /* a longer reply fails with HTTP_TOO_LARGE; never 0. Headers that
-	                            are kept count, with a NUL after each name and value */
-	bool count_only;         /* count reply_len and leave reply NULL */
-	bool accepts_compressed; /* a client that can may ask for gzip or deflate; what arrives
-	                            here, and what max_reply_bytes counts, is decompressed */
+	bool repeatable;        /* may be sent twice although its method is not idempotent */
+	bool keep_headers;      /* leave the reply's in reply_headers */
+	size_t max_reply_bytes; /* a longer reply fails with HTTP_TOO_LARGE; never 0. Headers that
+	                           are kept count, with a NUL after each name and value */
+	struct reply_memory *memory; /* what is kept of the reply is taken from this, or fails with
+	                                HTTP_TOO_LARGE; given back by http_call_finish(). NULL:
+	                                there is enough */
+	bool count_only;             /* count reply_len and leave reply NULL */
+	bool accepts_compressed;     /* a client that can may ask for gzip or deflate; what arrives
+	                                here, and what max_reply_bytes counts, is decompressed */
 	unsigned timeout_ms; /* from when the call starts, after any wait for leave to (upstream.h);
 	                        0: the deadline alone holds */
 
@@ -84,6 +88,7 @@ struct http_call {
 	/* For clients/ alone. */
 	struct deadline until; /* what http_call() was given */
 	int64_t started_ns;    /* when the call started */
+	size_t memory_taken;   /* of @memory; bytes */
 };
 
 struct http_client {
@@ -122,6 +127,18 @@ enum http_failure http_call_pass_straight(struct http_client *client, struct htt
 
 /** For one that passes a call on a second time: forget the first outcome, but for attempts. */
 void http_call_forget(struct http_call *call);
+
+/** Have at least @bytes of @call's memory taken for what it keeps. False: there is too little left,
+ * and what was taken before still is. Any thread. */
+static inline bool http_call_take_memory(struct http_call *call, size_t bytes)
+{
+	if (!call->memory || bytes <= call->memory_taken)
+		return true;
+	if (!reply_memory_take(call->memory, bytes - call->memory_taken))
+		return false;
+	call->memory_taken = bytes;
+	return true;
+}
 
 /** Whether @call may be sent twice: its method is idempotent (RFC 9110, 9.2.2), or it says so
  * itself. Any thread. */

@@ -34,6 +34,7 @@ struct serving {
 	struct calls_graph graph;
 	struct upstream_set *set; /* a reference */
 	struct calls_plan plan;
+	struct reply_memory memory; /* for the replies, and what is printed of them */
 	struct calls_violation violation;
 };
 
@@ -136,6 +137,7 @@ static int plan(struct serving *serving)
 		.max_reply_bytes = serving->options->max_reply_bytes,
 		.memory_bytes =
 			memory_left(serving, serving->request.bytes + bytes_of_numbers(serving)),
+		.replies = &serving->memory,
 	};
 	int error = calls_graph_build(&serving->request, &serving->graph, &serving->violation);
 
@@ -201,11 +203,12 @@ static void run_and_answer(struct serving *serving)
 	const struct calls_request *request = &serving->request;
 	struct calls_deadlines until = deadlines(serving);
 	size_t used = request->bytes + bytes_of_numbers(serving) + serving->plan.bytes;
+	size_t left = memory_left(serving, used);
 	struct calls_writing writing = {
 		.format = serving->format,
 		.by_completion = request->by_completion,
 		.deadline = until.answer,
-		.max_bytes = memory_left(serving, used),
+		.memory = &serving->memory,
 	};
 	struct calls_running how = {
 		.policy = request->policy,
@@ -216,10 +219,11 @@ static void run_and_answer(struct serving *serving)
 	struct calls_writer writer;
 	int error;
 
+	reply_memory_init(&serving->memory, left);
 	calls_writer_init(&writer, &writing, serving->plan.calls, serving->plan.count,
 	                  serving->response);
 	if (calls_writer_streams(&writer))
-		how.window_bytes = writing.max_bytes / STREAM_SHARE;
+		how.window_bytes = left / STREAM_SHARE;
 	error = run(serving, &how, &writer);
 	calls_writer_finish(&writer);
 	if (error && serving->response->is_streamed)

@@ -46,21 +46,14 @@ static void print_head(const struct calls_call *call, struct text_buffer *buffer
 	text_buffer_append(buffer, "\"");
 }
 
-void calls_call_print(struct calls_call *call, struct text_buffer *buffer)
+void calls_call_print(const struct calls_call *call, struct text_buffer *buffer)
 {
-	size_t before = buffer->length;
-
 	print_head(call, buffer);
 	if (call->outcome == HTTP_OK)
 		print_reply(call, buffer);
 	else
 		print_outcome(call, buffer);
 	print_tail(call, buffer);
-	if (!buffer->error || call->outcome != HTTP_OK)
-		return;
-	call->outcome = HTTP_TOO_LARGE;
-	text_buffer_cut(buffer, before);
-	calls_call_print(call, buffer);
 }
 
 void calls_coverage_add(struct calls_coverage *coverage, const struct calls_call *call)

@@ -38,8 +38,7 @@ struct calls_call {
 	unsigned outcome;
 	bool has_run;
 	bool is_settled;             /* @outcome is final */
-	enum calls_reply_kind reply; /* with HTTP_OK, as is @kept_bytes */
-	size_t kept_bytes;           /* what the call owns of its reply */
+	enum calls_reply_kind reply; /* with HTTP_OK */
 };
 
 enum { CALLS_CONTEXT_HEADERS = 3 }; /* traceparent, tracestate, X-Request-Id */
@@ -53,11 +52,8 @@ static inline bool calls_call_is_success(const struct calls_call *call)
 /** Make it: what its task runs. The request's context (request_context.h) goes with it. */
 int calls_call_make(struct task *task);
 
-/**
- * Append the result as a JSON object on one line. If its body does not fit it becomes
- * HTTP_TOO_LARGE, and is printed as that; buffer->error is set if that does not fit either.
- */
-void calls_call_print(struct calls_call *call, struct text_buffer *buffer);
+/** Append the result as a JSON object on one line. */
+void calls_call_print(const struct calls_call *call, struct text_buffer *buffer);
 
 /** The outcomes of a list, in numbers. */
 struct calls_coverage {

@@ -24,26 +24,33 @@ static void add_context(struct calls_call *call, struct request_context_call *co
 	call->made.header_count = (size_t)(end - call->headers);
 }
 
-static size_t bytes_of(const struct http_call *made)
+/* The client has taken memory for the body alone, if at all. */
+static bool take_memory(struct http_call *made)
 {
 	size_t bytes = made->reply ? made->reply_len + 1 : 0;
 
+	if (bytes < made->memory_taken)
+		bytes = made->memory_taken;
 	for (size_t i = 0; i < made->reply_header_count; i++)
 		bytes += sizeof(*made->reply_headers) + strlen(made->reply_headers[i].name) +
 		         strlen(made->reply_headers[i].value) + 2;
-	return bytes;
+	return http_call_take_memory(made, bytes);
 }
 
-static void look_at_reply(struct calls_call *call)
+static unsigned look_at_reply(struct calls_call *call)
 {
 	struct http_call *made = &call->made;
 	const char *type =
 		http_header_find(made->reply_headers, made->reply_header_count, "content-type");
 
-	call->kept_bytes = bytes_of(made);
+	if (made->status <= 0 || made->status > 999)
+		return HTTP_PROTOCOL;
+	if (!take_memory(made))
+		return HTTP_TOO_LARGE;
 	if (made->reply)
 		call->reply =
 			calls_reply_kind(type, made->reply, made->reply_len, call->memory_bytes);
+	return HTTP_OK;
 }
 
 int calls_call_make(struct task *task)
@@ -57,11 +64,9 @@ int calls_call_make(struct task *task)
 	call->outcome = http_call(call->upstream->client, &call->made, task_deadline());
 	call->made.headers = NULL; /* they point to @context */
 	call->made.header_count = 0;
-	if (call->outcome == HTTP_OK && (call->made.status <= 0 || call->made.status > 999))
-		call->outcome = HTTP_PROTOCOL;
 	if (call->outcome == HTTP_OK)
-		look_at_reply(call);
-	else
+		call->outcome = look_at_reply(call);
+	if (call->outcome != HTTP_OK)
 		http_call_finish(&call->made);
 	return 0;
 }

@@ -186,6 +186,7 @@ static int fill(struct planner *planner, struct calls_call *call)
 	call->made.method = call->entry->method;
 	call->made.addresses = call->upstream->addresses;
 	call->made.keep_headers = true;
+	call->made.memory = planning->replies;
 	call->made.max_reply_bytes = planning->max_reply_bytes;
 	call->made.timeout_ms = timeout_of(call, planning->call_timeout_ms);
 	put_url(planner, call);

@@ -26,7 +26,8 @@ struct calls_planning {
 	const struct upstream_set *set; /* lasts as long as the plan */
 	int64_t call_timeout_ms;        /* of a call whose upstream has none, either */
 	size_t max_reply_bytes;
-	size_t memory_bytes; /* for the plan */
+	size_t memory_bytes;          /* for the plan */
+	struct reply_memory *replies; /* what the calls take their replies from; not looked at */
 };
 
 /**

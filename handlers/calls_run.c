@@ -100,7 +100,7 @@ static void tell(struct run *run)
 
 		apply_policy(run, call);
 		free_dependents(run, place);
-		calls_window_add(&run->window, call->kept_bytes);
+		calls_window_add(&run->window, call->made.memory_taken);
 		write_result(run, call);
 	}
 }

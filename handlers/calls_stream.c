@@ -29,6 +29,7 @@ static int flush(struct calls_writer *writer)
 		error = response_stream_write(writer->response, buffer->data, buffer->length,
 		                              writer->deadline);
 	text_buffer_cut(buffer, 0);
+	calls_writer_give_memory(writer);
 	return error;
 }
 

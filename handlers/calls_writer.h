@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "clients/reply_memory.h"
 #include "executors/deadline.h"
 #include "handlers/calls_call.h"
 #include "handlers/handler.h"
@@ -38,11 +39,12 @@ struct calls_writer_ops {
 struct calls_writer {
 	const struct calls_writer_ops *ops;
 	enum calls_format format;
-	struct response *response; /* borrowed */
-	struct deadline deadline;  /* of writing to the client */
-	struct text_buffer buffer; /* what has been printed and not yet handed over */
-	size_t held_bytes;         /* of replies that are not printed yet */
-	struct calls_call *calls;  /* borrowed; the list */
+	struct response *response;   /* borrowed */
+	struct deadline deadline;    /* of writing to the client */
+	struct text_buffer buffer;   /* what has been printed and not yet handed over */
+	struct reply_memory *memory; /* borrowed; what is in @buffer is taken from it */
+	size_t memory_taken;
+	struct calls_call *calls; /* borrowed; the list */
 	size_t count;
 	bool by_completion; /* CALLS_JSON: print results as they come, not in the order of the list
 	                     */
@@ -52,9 +54,10 @@ struct calls_writer {
 /** How the answer is to look. */
 struct calls_writing {
 	enum calls_format format;
-	bool by_completion;       /* CALLS_JSON alone; streams always are */
-	struct deadline deadline; /* after it nothing more is written */
-	size_t max_bytes;         /* of replies and of what is printed and not yet handed over */
+	bool by_completion;          /* CALLS_JSON alone; streams always are */
+	struct deadline deadline;    /* after it nothing more is written */
+	struct reply_memory *memory; /* for what is printed and not yet handed over: that of the
+	                                calls, so that a reply makes room for its result */
 };
 
 /** For a list of @count @calls and the answer @response, all borrowed until calls_writer_finish().
@@ -76,9 +79,9 @@ static inline bool calls_writer_streams(const struct calls_writer *writer)
  * Printing frees what a call has kept of its reply; a reply for which there is no room becomes
  * HTTP_TOO_LARGE. Task only; streams park while the client does not read.
  *
- * Return 0; -ENOBUFS over max_bytes; -ENOMEM; -ENOTSUP this answer cannot be streamed; what
- * response_stream_write() does. After an error of result() nothing is printed any more; without
- * end() it is as if nothing had been answered, or a stream is cut.
+ * Return 0; -ENOBUFS there is too little memory left; -ENOMEM; -ENOTSUP this answer cannot be
+ * streamed; what response_stream_write() does. After an error of result() nothing is printed any
+ * more; without end() it is as if nothing had been answered, or a stream is cut.
  */
 int calls_writer_begin(struct calls_writer *writer);
 int calls_writer_result(struct calls_writer *writer, struct calls_call *call);
@@ -89,5 +92,8 @@ extern const struct calls_writer_ops calls_whole_ops, calls_stream_ops;
 
 /** Print the result of @call into the buffer and free its reply. Returns buffer.error. */
 int calls_writer_print(struct calls_writer *writer, struct calls_call *call);
+
+/** What is in the buffer is about to be handed over: give its memory back. */
+void calls_writer_give_memory(struct calls_writer *writer);
 
 #endif

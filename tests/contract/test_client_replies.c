@@ -214,6 +214,45 @@ static void goes_on_after_failures(void **state)
 	}
 }
 
+static struct http_call get_from(const struct client_fixture *fixture, const char *path,
+                                 struct reply_memory *memory)
+{
+	struct http_call call = {
+		.url = url_of(fixture, path),
+		.max_reply_bytes = CLIENT_MAX_REPLY_BYTES,
+		.memory = memory,
+	};
+
+	(void)call_in_task(fixture, &call, 10000);
+	return call;
+}
+
+static void takes_what_it_keeps_from_the_memory_that_calls_share(void **state)
+{
+	enum { MEMORY_BYTES = CLIENT_MAX_REPLY_BYTES + 5000 };
+	struct reply_memory memory;
+	struct http_call first, second;
+
+	reply_memory_init(&memory, MEMORY_BYTES);
+	first = get_from(*state, "/maximum", &memory);
+	assert_int_equal(first.failure, HTTP_OK);
+	assert_true(atomic_load(&memory.left) <= 5000);
+
+	second = get_from(*state, "/maximum", &memory);
+	assert_string_equal(http_failure_name(second.failure), "too_large");
+	assert_null(second.reply);
+	second = get_from(*state, "/whole", &memory); /* there is room for a small one */
+	assert_int_equal(second.failure, HTTP_OK);
+	http_call_finish(&second);
+
+	http_call_finish(&first);
+	assert_int_equal(atomic_load(&memory.left), MEMORY_BYTES);
+	second = get_from(*state, "/maximum", &memory);
+	assert_int_equal(second.failure, HTTP_OK);
+	http_call_finish(&second);
+	assert_int_equal(atomic_load(&memory.left), MEMORY_BYTES);
+}
+
 int main(int argc, char **argv)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, client_teardown)
@@ -234,6 +273,7 @@ int main(int argc, char **argv)
 		CASE(calls_what_is_not_http_a_protocol_error),
 		CASE(refuses_endless_headers),
 		CASE(goes_on_after_failures),
+		CASE(takes_what_it_keeps_from_the_memory_that_calls_share),
 	};
 #undef CASE
 
