@@ -1,8 +1,5 @@
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "clients/upstream_set.h"
 #include "tests/contract/many_calls.h"
@@ -219,62 +216,6 @@ static void a_reload_keeps_what_has_not_changed(void **state)
 	upstream_set_release(after);
 }
 
-/* Of nobody: its key is not kept. */
-static const char certificate[] =
-	"-----BEGIN CERTIFICATE-----\n"
-	"MIIBdTCCARugAwIBAgIUcahZyPMYT3P7F4o5LdHCTPEoKl4wCgYIKoZIzj0EAwIw\n"
-	"DzENMAsGA1UEAwwEdGVzdDAgFw0yNjExMzAxNzM2MjNaGA8yMTI2MTEwNjE3MzYy\n"
-	"M1owDzENMAsGA1UEAwwEdGVzdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABIrx\n"
-	"NR0ajLbuLIAUJICQ97uBzB6ToTXIAvmHfxEQjCF15eRyQ1LJvQG8oQ+F23woy5JH\n"
-	"Q3afIO4Lb+RbIEG5fWOjUzBRMB0GA1UdDgQWBBSiLa3ddtHt3M787g9dmG57faxA\n"
-	"wTAfBgNVHSMEGDAWgBSiLa3ddtHt3M787g9dmG57faxAwTAPBgNVHRMBAf8EBTAD\n"
-	"AQH/MAoGCCqGSM49BAMCA0gAMEUCIEMyexnAAgknLEcGbcRqDWl6+6VsxnPokDu3\n"
-	"nUVwbn7oAiEA2qe78R1N+WvzxEHnbKDP2W5gZVgRsN0/TThX71K85u8=\n"
-	"-----END CERTIFICATE-----\n";
-
-static void write_file(const char *path, const char *comment, const char *text)
-{
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	assert_true(fputs(comment, file) >= 0 && fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-}
-
-static void a_reload_reads_certificates_that_have_changed(void **state)
-{
-	char path[] = "/tmp/fanoutd-test-XXXXXX";
-	struct upstream_settings upstream = named("a", "https://a");
-	struct upstream_set *first, *same, *changed;
-	int fd = mkstemp(path);
-	size_t faulty;
-
-	(void)state;
-	assert_true(fd >= 0);
-	(void)close(fd);
-	write_file(path, "first\n", certificate);
-	upstream.wire.ca_file = path;
-	first = create(&upstream, 1, NULL);
-	same = create(&upstream, 1, first);
-	assert_ptr_equal(upstream_set_find(same, "a")->client,
-	                 upstream_set_find(first, "a")->client);
-	write_file(path, "broken", "");
-	assert_int_equal(upstream_set_create(&(struct upstream_set_options){.upstreams = &upstream,
-	                                                                    .count = 1,
-	                                                                    .wire = wire,
-	                                                                    .previous = first},
-	                                     &changed, &faulty),
-	                 -EBADMSG);
-	write_file(path, "renewed\n", certificate);
-	changed = create(&upstream, 1, first);
-	assert_ptr_not_equal(upstream_set_find(changed, "a")->client,
-	                     upstream_set_find(first, "a")->client);
-	assert_int_equal(unlink(path), 0);
-	upstream_set_release(first);
-	upstream_set_release(same);
-	upstream_set_release(changed);
-}
-
 static struct upstream_set *create_scripted(struct http_client *scripted)
 {
 	struct upstream_settings upstream = named("a", "http://a");
@@ -398,8 +339,6 @@ int main(int argc, char **argv)
 	                                        teardown),
 		cmocka_unit_test_setup_teardown(a_reload_keeps_what_has_not_changed, setup,
 	                                        teardown),
-		cmocka_unit_test_setup_teardown(a_reload_reads_certificates_that_have_changed,
-	                                        setup, teardown),
 		cmocka_unit_test_setup_teardown(a_call_goes_through_all_of_it_and_is_counted, setup,
 	                                        teardown),
 		cmocka_unit_test_setup_teardown(calls_keep_their_set_while_it_is_replaced, setup,
