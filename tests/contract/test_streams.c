@@ -3,6 +3,7 @@
  * every executor.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +16,20 @@
 #include "tests/contract/over_executor.h"
 #include "tests/integration/front_fixture.h"
 
-enum { DEADLINE_MS = 30, LINE_BYTES = 16, PIECE_BYTES = 16 * 1024, BIG_BYTES = 3 * 1024 * 1024 };
+enum {
+	DEADLINE_MS = 30,
+	LINE_BYTES = 16,
+	PIECE_BYTES = 16 * 1024,
+	BIG_BYTES = 3 * 1024 * 1024,
+	AT_ONCE = 8
+};
 
 static struct fronts_under_test test;
 static struct latch go;           /* what some handlers wait for */
 static struct countdown over;     /* handlers that have returned */
 static int64_t patience_ms;       /* of each write of /flood; 0: any */
 static int result;                /* of a handler's last write */
+static atomic_uint failures;      /* of writes of /big, of which several may be served */
 static size_t written;            /* bytes, by /flood */
 static enum cancel_reason reason; /* at its end */
 static char contexts[2][TRACEPARENT_BYTES];
@@ -85,7 +93,8 @@ static void serve_big(struct handler *handler, const struct request *request,
 	while (sent < BIG_BYTES) {
 		size_t count = next < BIG_BYTES - sent ? next : BIG_BYTES - sent;
 
-		result = response_stream_write(response, bytes + sent, count, DEADLINE_NEVER);
+		if (response_stream_write(response, bytes + sent, count, DEADLINE_NEVER) != 0)
+			atomic_fetch_add(&failures, 1);
 		sent += count;
 		next = next < 1024 * 1024 ? next * 2 + 1 : 1;
 	}
@@ -178,6 +187,7 @@ static void start(int64_t deadline_ms)
 	countdown_init(&over, 1);
 	patience_ms = 0;
 	result = 1;
+	atomic_store(&failures, 0);
 	written = 0;
 	reason = CANCEL_NONE;
 	fronts_under_test_start(&test, start_executor(16), handlers,
@@ -261,24 +271,54 @@ static void sends_what_is_written_while_the_handler_goes_on(void **state)
 	close(fd);
 }
 
-static void sends_a_body_of_any_size_as_it_was_written(void **state)
+static void ask_for_a_big_body(int fd)
+{
+	send_text(fd, "GET /big HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+}
+
+static void expect_a_big_body(int fd)
 {
 	char *expected = malloc(BIG_BYTES), *reply, *body;
 	size_t length;
-	int fd = connected_to(&test), error;
+	int error;
 
-	(void)state;
-	send_text(fd, "GET /big HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-	reply = read_to_end(fd, &length, &error);
-	countdown_wait(&over);
-	body = chunked_body(reply, &length);
+	assert_non_null(expected);
 	fill(expected, BIG_BYTES, 0);
-	assert_int_equal(result, 0);
+	reply = read_to_end(fd, &length, &error);
+	body = chunked_body(reply, &length);
 	assert_int_equal(length, BIG_BYTES);
 	assert_memory_equal(body, expected, BIG_BYTES);
 	free(expected);
 	free(reply);
 	close(fd);
+}
+
+static void sends_a_body_of_any_size_as_it_was_written(void **state)
+{
+	int fd = connected_to(&test);
+
+	(void)state;
+	ask_for_a_big_body(fd);
+	expect_a_big_body(fd);
+	countdown_wait(&over);
+	assert_int_equal(atomic_load(&failures), 0);
+}
+
+static void keeps_bodies_that_are_written_at_once_apart(void **state)
+{
+	int fds[AT_ONCE];
+
+	(void)state;
+	countdown_init(&over, AT_ONCE);
+	for (size_t i = 0; i < AT_ONCE; i++) {
+		fds[i] = connected_to(&test);
+		ask_for_a_big_body(fds[i]);
+	}
+	/* Those that are not read yet have their writers wait. */
+	for (size_t i = 0; i < AT_ONCE; i++)
+		expect_a_big_body(fds[i]);
+	countdown_wait(&over);
+	assert_int_equal(atomic_load(&failures), 0);
 }
 
 static void ends_a_body_for_http_1_0_with_the_connection(void **state)
@@ -511,6 +551,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		CASE(sends_what_is_written_while_the_handler_goes_on),
 		CASE(sends_a_body_of_any_size_as_it_was_written),
+		CASE(keeps_bodies_that_are_written_at_once_apart),
 		CASE(ends_a_body_for_http_1_0_with_the_connection),
 		CASE(cuts_a_body_that_is_not_whole_so_that_it_shows),
 		CASE(holds_up_the_writer_for_a_reader_that_does_not_read),

@@ -201,6 +201,24 @@ class Drain(unittest.TestCase):
             self.assertEqual(server.process.wait(10 * PATIENCE), 0)
 
 
+class HalfClose(unittest.TestCase):
+    """A client that has nothing more to say."""
+
+    def coverage(self, server):
+        with Reader(server, request_bytes([slow(500), slow(1)])) as reader:
+            reader.connection.shutdown(socket.SHUT_WR)
+            lines = unchunk(split(reader.read_rest())[1]).splitlines()
+        return json.loads(lines[-1])["coverage"]
+
+    def test_one_that_may_still_read_gets_all_of_it(self):
+        with Server("--half-close", "keep") as server:
+            self.assertEqual(self.coverage(server)["succeeded"], 2)
+
+    def test_for_one_that_is_taken_for_gone_no_call_is_waited_for(self):
+        with Server() as server:
+            self.assertEqual(self.coverage(server)["degraded"], {"canceled": 1})
+
+
 def memory_bytes(server):
     with open(f"/proc/{server.process.pid}/statm") as statm:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
