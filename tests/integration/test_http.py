@@ -241,6 +241,7 @@ class Drain(unittest.TestCase):
             fanoutd.wait_until(lambda: refuses(server), "refusal")
             connection.sendall(b"st: x\r\n\r\n")
             self.assertIn(b'"ok":2', read_all(connection))
+            self.assertEqual(server.process.wait(10 * PATIENCE), 0)
 
     def test_ends_at_once_on_a_second_signal(self):
         for first, second, status in (

@@ -206,6 +206,7 @@ class HalfClose(unittest.TestCase):
 
     def coverage(self, server):
         with Reader(server, request_bytes([slow(500), slow(1)])) as reader:
+            reader.read_lines(1)
             reader.connection.shutdown(socket.SHUT_WR)
             lines = unchunk(split(reader.read_rest())[1]).splitlines()
         return json.loads(lines[-1])["coverage"]
