@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,9 +22,10 @@ struct upstream_meter {
 	struct http_client_ops ops; /* with the name of the inner one, which users see */
 	struct http_client *inner;  /* owned */
 
+	atomic_uint in_flight; /* relaxed: a statistic */
+
 	pthread_mutex_t lock; /* guards all below; held for moments */
 	uint64_t results[UPSTREAM_RESULTS];
-	unsigned in_flight;
 	uint64_t attempts;
 	uint64_t durations[UPSTREAM_DURATION_BOUNDS + 1];
 	int64_t durations_ns;
@@ -46,13 +48,6 @@ static unsigned duration_class(int64_t took_ns)
 	return class;
 }
 
-static void count_start(struct upstream_meter *self)
-{
-	pthread_mutex_lock(&self->lock);
-	self->in_flight++;
-	pthread_mutex_unlock(&self->lock);
-}
-
 static void count_end(struct upstream_meter *self, const struct http_call *call,
                       enum http_failure failure)
 {
@@ -62,7 +57,6 @@ static void count_end(struct upstream_meter *self, const struct http_call *call,
 	if (failure == HTTP_OK && call->status / 100 != 2)
 		result = UPSTREAM_BAD_STATUS;
 	pthread_mutex_lock(&self->lock);
-	self->in_flight--;
 	self->results[result]++;
 	self->attempts += call->attempts;
 	self->durations[duration_class(took_ns)]++;
@@ -78,8 +72,9 @@ static enum http_failure upstream_meter_call(struct http_client *client, struct 
 	struct upstream_meter *self = (struct upstream_meter *)client;
 	enum http_failure failure;
 
-	count_start(self);
+	atomic_fetch_add_explicit(&self->in_flight, 1, memory_order_relaxed);
 	failure = http_call_pass_straight(self->inner, call, deadline);
+	atomic_fetch_sub_explicit(&self->in_flight, 1, memory_order_relaxed);
 	count_end(self, call, failure);
 	return failure;
 }
@@ -125,7 +120,7 @@ void upstream_meter_stats(struct http_client *client, struct upstream_stats *out
 	memcpy(out->results, self->results, sizeof(out->results));
 	memcpy(out->durations, self->durations, sizeof(out->durations));
 	out->durations_ns = self->durations_ns;
-	out->in_flight = self->in_flight;
+	out->in_flight = atomic_load_explicit(&self->in_flight, memory_order_relaxed);
 	out->attempts = self->attempts;
 	out->p50_ns = latency_window_percentile(&self->replies, 50);
 	out->p95_ns = latency_window_percentile(&self->replies, 95);

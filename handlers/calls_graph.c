@@ -4,11 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "executors/deadline.h"
+
 /* While the graph is built. */
 struct builder {
 	const struct calls_request *request;
 	struct calls_violation *violation;
-	uint32_t *by_id;   /* the calls, sorted by their ids */
+	uint32_t *slots; /* a hash table of the ids: places in the list, from 1; 0: free */
+	unsigned bits;   /* there are 2^bits of them */
+	uint64_t seed;
 	uint32_t *needs;   /* what the calls wait for, in the order of the list and of dependsOn */
 	uint32_t *open;    /* of each call: how many of those remain, while cycles are looked for */
 	uint32_t *scratch; /* of each call */
@@ -16,54 +20,53 @@ struct builder {
 	struct calls_graph graph;
 };
 
-static int compare_ids(const void *left, const void *right, void *entries)
+/* FNV-1a with a seed of its own for each list: who sends them cannot know which ids collide. */
+static size_t slot_of(const struct builder *builder, const char *id)
 {
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	const struct calls_entry *all = entries;
-	int order = strcmp(all[a].id, all[b].id);
+	uint64_t hash = builder->seed;
 
-	/* Of two that are the same the later one is at fault. */
-	return order != 0 ? order : (a > b) - (a < b);
+	for (; *id; id++)
+		hash = (hash ^ (unsigned char)*id) * UINT64_C(1099511628211);
+	return (size_t)((hash * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - builder->bits));
 }
 
-static int sort_ids(struct builder *builder)
+/* Where @id is, or belongs. */
+static uint32_t *find_slot(const struct builder *builder, const char *id)
 {
-	const struct calls_request *request = builder->request;
+	size_t mask = ((size_t)1 << builder->bits) - 1, at = slot_of(builder, id);
 
-	for (uint32_t i = 0; i < request->count; i++)
-		builder->by_id[i] = i;
-	qsort_r(builder->by_id, request->count, sizeof(*builder->by_id), compare_ids,
-	        request->entries);
-	for (size_t i = 1; i < request->count; i++) {
-		uint32_t index = builder->by_id[i];
+	while (builder->slots[at] > 0 &&
+	       strcmp(builder->request->entries[builder->slots[at] - 1].id, id) != 0)
+		at = (at + 1) & mask;
+	return &builder->slots[at];
+}
 
-		if (strcmp(request->entries[builder->by_id[i - 1]].id, request->entries[index].id))
-			continue;
-		calls_violation_in_call(builder->violation, index, "id");
-		return calls_violate(builder->violation, "is the id of an earlier call, too");
+static int add_ids(struct builder *builder)
+{
+	for (uint32_t i = 0; i < builder->request->count; i++) {
+		uint32_t *slot = find_slot(builder, builder->request->entries[i].id);
+
+		if (*slot > 0) {
+			calls_violation_in_call(builder->violation, i, "id");
+			return calls_violate(builder->violation,
+			                     "is the id of an earlier call, too");
+		}
+		*slot = i + 1;
 	}
 	return 0;
 }
 
-/* The call with that id; count if there is none. */
-static size_t find_id(const struct builder *builder, const char *id)
+/* A table that is half empty at least. */
+static int make_table(struct builder *builder)
 {
-	const struct calls_request *request = builder->request;
-	size_t low = 0, high = request->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		uint32_t index = builder->by_id[middle];
-		int order = strcmp(id, request->entries[index].id);
-
-		if (order == 0)
-			return index;
-		if (order < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return request->count;
+	builder->bits = 1;
+	while ((size_t)1 << builder->bits < 2 * builder->request->count)
+		builder->bits++;
+	builder->slots = calloc((size_t)1 << builder->bits, sizeof(*builder->slots));
+	if (!builder->slots)
+		return -ENOMEM;
+	builder->seed = (uint64_t)deadline_now_ns() ^ (uint64_t)(uintptr_t)builder->slots << 16;
+	return add_ids(builder);
 }
 
 static int refuse_need(const struct builder *builder, size_t index, size_t at, const char *fault)
@@ -82,9 +85,10 @@ static int find_needs(const struct builder *builder, size_t index, uint32_t *nee
 
 	json_array_foreach(ids, at, id)
 	{
-		size_t found = find_id(builder, json_string_value(id));
+		uint32_t slot = *find_slot(builder, json_string_value(id));
+		size_t found = (size_t)slot - 1;
 
-		if (found == request->count)
+		if (slot == 0)
 			return refuse_need(builder, index, at, "is not the id of a call");
 		if (found == index)
 			return refuse_need(builder, index, at, "is the call itself");
@@ -224,14 +228,13 @@ int calls_graph_build(const struct calls_request *request, struct calls_graph *o
 	struct builder builder = {
 		.request = request,
 		.violation = violation,
-		.by_id = malloc(request->count * sizeof(*builder.by_id)),
 		.edges = count_edges(request),
 	};
-	int error = builder.by_id ? sort_ids(&builder) : -ENOMEM;
+	int error = make_table(&builder);
 
 	if (!error && builder.edges > 0)
 		error = build_edges(&builder);
-	free(builder.by_id);
+	free(builder.slots);
 	if (!error)
 		*out = builder.graph;
 	return error;
