@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "handlers/handler.h"
+#include "tests/fakes/refusals.h"
 #include "tests/with_cmocka.h"
 
 static void expect_body(const struct response *response, const char *body)
@@ -118,6 +119,20 @@ static void headers_are_copied_and_any_number_of_them_is_kept_in_order(void **st
 	response_finish(&response);
 }
 
+static void a_header_that_there_is_no_memory_for_is_a_bare_500(void **state)
+{
+	struct response response = {0};
+
+	(void)state;
+	response_json(&response, 200, json_object());
+	response_add_header(&response, "A", "b");
+	refuse(REFUSE_MEMORY, 1);
+	response_add_header(&response, "C", "d");
+	assert_int_equal(refusals_end(), 1);
+	assert_null(response.headers);
+	expect_bare_500(&response);
+}
+
 /* Fails the @left'th allocation from now. */
 static int left;
 
@@ -182,6 +197,7 @@ int main(void)
 		cmocka_unit_test(a_problem_escapes_its_detail),
 		cmocka_unit_test(a_later_answer_replaces_an_earlier_one),
 		cmocka_unit_test(headers_are_copied_and_any_number_of_them_is_kept_in_order),
+		cmocka_unit_test(a_header_that_there_is_no_memory_for_is_a_bare_500),
 		cmocka_unit_test(memory_that_runs_out_is_a_bare_500_at_each_step),
 		cmocka_unit_test(phrases_are_those_of_rfc_9110),
 		cmocka_unit_test(destroying_a_handler_is_its_own_business),
