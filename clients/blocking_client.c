@@ -236,6 +236,7 @@ static void blocking_destroy(struct http_client *client)
 
 static const struct http_client_ops blocking_ops = {
 	.name = "blocking",
+	.call_bytes = 5632, /* a pair of sockets in the kernel */
 	.call = blocking_call,
 	.destroy = blocking_destroy,
 };

@@ -79,6 +79,7 @@ int breaker_client_create(struct http_client *inner, const struct breaker_settin
 		return -ENOMEM;
 	self->ops = (struct http_client_ops){
 		.name = inner->ops->name,
+		.call_bytes = inner->ops->call_bytes,
 		.call = breaker_client_call,
 		.tick = breaker_client_tick,
 		.destroy = breaker_client_destroy,

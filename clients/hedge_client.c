@@ -233,6 +233,7 @@ int hedge_client_create(struct http_client *inner, const struct hedge_settings *
 		return -ENOMEM;
 	self->ops = (struct http_client_ops){
 		.name = inner->ops->name,
+		.call_bytes = inner->ops->call_bytes,
 		.call = hedge_client_call,
 		.tick = hedge_client_tick,
 		.destroy = hedge_client_destroy,

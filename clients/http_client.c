@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "clients/http_fail.h"
 #include "executors/task.h"
+
+enum { TLS_BYTES = 65536 }; /* what OpenSSL and libcurl take for a connection; measured */
 
 const char *http_failure_name(enum http_failure failure)
 {
@@ -27,6 +30,13 @@ const char *http_failure_name(enum http_failure failure)
 
 	assert(failure < HTTP_FAILURES);
 	return names[failure];
+}
+
+size_t http_call_memory_bytes(const struct http_client *client, const char *url)
+{
+	size_t tls_bytes = strncasecmp(url, "https:", 6) == 0 ? TLS_BYTES : 0;
+
+	return client->ops->call_bytes + tls_bytes;
 }
 
 enum http_failure http_call_pass_on(struct http_client *client, struct http_call *call)

@@ -97,6 +97,7 @@ struct http_client {
 
 struct http_client_ops {
 	const char *name;
+	size_t call_bytes; /* see http_call_memory_bytes() */
 	/* @deadline has the call's timeout in it, and has not passed; the task is not cancelled. */
 	enum http_failure (*call)(struct http_client *client, struct http_call *call,
 	                          struct deadline deadline);
@@ -139,6 +140,11 @@ static inline bool http_call_take_memory(struct http_call *call, size_t bytes)
 	call->memory_taken = bytes;
 	return true;
 }
+
+/** About how much memory a call of @client to @url takes while it is made, without its reply: what
+ * the kernel keeps for a connection, both ends of it as if the other one were on this machine, too,
+ * and what the client does. Any thread. */
+size_t http_call_memory_bytes(const struct http_client *client, const char *url);
 
 /** Whether @call may be sent twice: its method is idempotent (RFC 9110, 9.2.2), or it says so
  * itself. Any thread. */

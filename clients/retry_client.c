@@ -118,6 +118,7 @@ int retry_client_create(struct http_client *inner, const struct retry_settings *
 		return -ENOMEM;
 	self->ops = (struct http_client_ops){
 		.name = inner->ops->name,
+		.call_bytes = inner->ops->call_bytes,
 		.call = retry_client_call,
 		.tick = retry_client_tick,
 		.destroy = retry_client_destroy,

@@ -34,6 +34,7 @@ int shared_client_create(struct http_client *for_http, struct http_client *for_h
 		return -ENOMEM;
 	self->ops = (struct http_client_ops){
 		.name = for_http->ops->name,
+		.call_bytes = for_http->ops->call_bytes,
 		.call = shared_client_call,
 		.destroy = shared_client_destroy,
 	};

@@ -230,6 +230,7 @@ int upstream_client_create(struct http_client *inner, const struct upstream_limi
 		return -ENOMEM;
 	self->ops = (struct http_client_ops){
 		.name = inner->ops->name,
+		.call_bytes = inner->ops->call_bytes,
 		.call = upstream_client_call,
 		.tick = upstream_client_tick,
 		.destroy = upstream_client_destroy,

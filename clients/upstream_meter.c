@@ -101,6 +101,7 @@ int upstream_meter_create(struct http_client *inner, struct http_client **out)
 		return -ENOMEM;
 	self->ops = (struct http_client_ops){
 		.name = inner->ops->name,
+		.call_bytes = inner->ops->call_bytes,
 		.call = upstream_meter_call,
 		.tick = upstream_meter_tick,
 		.destroy = upstream_meter_destroy,

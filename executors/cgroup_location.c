@@ -66,10 +66,16 @@ static bool climbs_out(const char *path)
 	return false;
 }
 
+struct membership_search {
+	const char *controller;
+	struct cgroup_membership found;
+};
+
 /* "4:cpu,cpuacct:/docker/1", "0::/docker/1"; the name of the group may itself contain colons. */
 static int take_membership(char *line, void *argument)
 {
-	struct cgroup_membership *membership = argument;
+	struct membership_search *search = argument;
+	struct cgroup_membership *membership = &search->found;
 	char *controllers = strchr(line, ':');
 	char *group = controllers ? strchr(controllers + 1, ':') : NULL;
 	size_t group_bytes;
@@ -79,7 +85,7 @@ static int take_membership(char *line, void *argument)
 		return 0;
 	*controllers++ = '\0';
 	*group++ = '\0';
-	if (list_contains(controllers, "cpu"))
+	if (list_contains(controllers, search->controller))
 		version = 1;
 	else if (strcmp(line, "0") == 0 && controllers[0] == '\0' && membership->version == 0)
 		version = 2;
@@ -93,13 +99,13 @@ static int take_membership(char *line, void *argument)
 	return 0;
 }
 
-int cgroup_membership_read(const char *root, struct cgroup_membership *out)
+int cgroup_membership_read(const char *root, const char *controller, struct cgroup_membership *out)
 {
-	struct cgroup_membership read = {.version = 0};
-	int error = for_each_line(root, "/proc/self/cgroup", take_membership, &read);
+	struct membership_search search = {.controller = controller};
+	int error = for_each_line(root, "/proc/self/cgroup", take_membership, &search);
 
 	if (!error)
-		*out = read;
+		*out = search.found;
 	return error;
 }
 
@@ -162,11 +168,11 @@ static bool parse_mount(char *line, struct mount *out)
 	return true;
 }
 
-static bool mounts_version(const struct mount *mount, int version)
+static bool mounts(const struct mount *mount, int version, const char *controller)
 {
 	if (version == 2)
 		return strcmp(mount->type, "cgroup2") == 0;
-	return strcmp(mount->type, "cgroup") == 0 && list_contains(mount->options, "cpu");
+	return strcmp(mount->type, "cgroup") == 0 && list_contains(mount->options, controller);
 }
 
 /* The part of @group below @ancestor: "" or "/…"; NULL if it is not below. */
@@ -180,7 +186,7 @@ static const char *below(const char *group, const char *ancestor)
 }
 
 struct search {
-	const char *root;
+	const char *root, *controller;
 	const struct cgroup_membership *membership;
 	struct cgroup_location *best;
 	struct cgroup_location candidate;
@@ -215,7 +221,8 @@ static int take_mount(char *line, void *argument)
 	struct mount mount;
 	int length, candidate_score;
 
-	if (!parse_mount(line, &mount) || !mounts_version(&mount, search->membership->version))
+	if (!parse_mount(line, &mount) ||
+	    !mounts(&mount, search->membership->version, search->controller))
 		return 0;
 	candidate->is_mount_point_only = climbs_out(group) || climbs_out(mount.root);
 	directory = candidate->is_mount_point_only ? "" : below(group, mount.root);
@@ -235,10 +242,15 @@ static int take_mount(char *line, void *argument)
 	return 0;
 }
 
-int cgroup_locate(const char *root, const struct cgroup_membership *membership,
-                  struct cgroup_location *out)
+int cgroup_locate(const char *root, const char *controller,
+                  const struct cgroup_membership *membership, struct cgroup_location *out)
 {
-	struct search search = {.root = root, .membership = membership, .best = out};
+	struct search search = {
+		.root = root,
+		.controller = controller,
+		.membership = membership,
+		.best = out,
+	};
 	int error;
 
 	out->path[0] = '\0';

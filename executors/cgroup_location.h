@@ -6,7 +6,8 @@
 #include <stddef.h>
 
 /*
- * Where in the file system the cgroup is that limits this process's CPU time.
+ * Where in the file system the cgroup is that limits this process's CPU time, or its memory:
+ * what the controller "cpu", or "memory", is in charge of.
  *
  * Two steps, as the second one is needed only when the first one's answer
  * changes: which group (/proc/self/cgroup), and where that group is mounted
@@ -16,7 +17,7 @@
 
 /** The group, as named within the process's cgroup namespace. */
 struct cgroup_membership {
-	int version; /* 1 or 2: the hierarchy the cpu controller is in; 0: in none */
+	int version; /* 1 or 2: the hierarchy the controller is in; 0: in none */
 	char group[PATH_MAX];
 };
 
@@ -28,13 +29,13 @@ struct cgroup_location {
 };
 
 /**
- * Which group is this process in? It is a version 1 group if the cpu controller
+ * Which group is this process in? It is a version 1 group if @controller
  * stands in a version 1 line, whatever else is mounted.
  *
  * Returns 0, also for version 0; -ENAMETOOLONG; -ENOMEM; a negative errno of
  * open(2) or read(2). *@out is untouched on failure.
  */
-int cgroup_membership_read(const char *root, struct cgroup_membership *out);
+int cgroup_membership_read(const char *root, const char *controller, struct cgroup_membership *out);
 
 /**
  * Find the directory of @membership, whose version is not 0, in the mount that
@@ -44,7 +45,7 @@ int cgroup_membership_read(const char *root, struct cgroup_membership *out);
  * Returns 1; 0 no mount shows the group; -ENAMETOOLONG; -ENOMEM; a negative errno
  * of open(2) or read(2). *@out is undefined unless 1 is returned.
  */
-int cgroup_locate(const char *root, const struct cgroup_membership *membership,
-                  struct cgroup_location *out);
+int cgroup_locate(const char *root, const char *controller,
+                  const struct cgroup_membership *membership, struct cgroup_location *out);
 
 #endif

@@ -107,7 +107,7 @@ static bool is_same(const struct cgroup_membership *a, const struct cgroup_membe
 /* Returns 0, or a negative errno: the last value stands. */
 static int find_place(struct cpu_quota_reader *reader, struct place *out)
 {
-	int result = cgroup_membership_read(reader->root, &out->membership);
+	int result = cgroup_membership_read(reader->root, "cpu", &out->membership);
 
 	if (result) {
 		report(reader, TROUBLE_PROC, "/proc/self/cgroup");
@@ -122,7 +122,7 @@ static int find_place(struct cpu_quota_reader *reader, struct place *out)
 	out->location.path[0] = '\0';
 	if (out->membership.version == 0)
 		return 0;
-	result = cgroup_locate(reader->root, &out->membership, &out->location);
+	result = cgroup_locate(reader->root, "cpu", &out->membership, &out->location);
 	if (result < 0) {
 		report(reader, TROUBLE_PROC, "/proc/self/mountinfo");
 	} else if (result == 0) {

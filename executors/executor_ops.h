@@ -29,6 +29,7 @@ struct executor {
 
 struct executor_ops {
 	const char *name;
+	size_t task_bytes; /* see task_memory_bytes() */
 
 	int (*create)(const struct executor_options *options, struct executor **out);
 

@@ -254,6 +254,7 @@ static int pool_create(const struct executor_options *options, struct executor *
 
 const struct executor_ops pool_executor_ops = {
 	.name = "pool",
+	.task_bytes = 4096, /* what of its thread's stack none before it has touched */
 	.create = pool_create,
 	.submit = pool_submit,
 	.queue = pool_queue,

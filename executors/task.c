@@ -85,6 +85,11 @@ const char *task_executor_name(void)
 	return running_task()->executor->ops->name;
 }
 
+size_t task_memory_bytes(void)
+{
+	return running_task()->executor->ops->task_bytes;
+}
+
 struct deadline task_deadline(void)
 {
 	return running_task()->deadline;

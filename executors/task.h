@@ -64,6 +64,10 @@ struct task *task_current(void);
 /** The name of the executor that runs the calling task, for reporting. Task only. */
 const char *task_executor_name(void);
 
+/** About how much memory a task of the calling task's executor takes beside its struct: its stack
+ * as far as it is touched, its thread if it has one of its own. Task only. */
+size_t task_memory_bytes(void);
+
 /** The deadline that the calling task inherited. Task only. */
 struct deadline task_deadline(void);
 

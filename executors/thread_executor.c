@@ -229,6 +229,8 @@ static int thread_create(const struct executor_options *options, struct executor
 
 const struct executor_ops thread_executor_ops = {
 	.name = "thread",
+	.task_bytes =
+		36864, /* measured: stacks in user and kernel space, and what both keep of it */
 	.create = thread_create,
 	.submit = thread_submit,
 	.queue = thread_queue,

@@ -41,6 +41,7 @@ struct batch_work {
 	void (*run)(struct batch_child *child, const struct batch_work *work);
 	const char *task_name; /* static: for logs and debug pages */
 	const char *client;    /* who makes the calls, a plain word; NULL: none are made */
+	size_t call_bytes;     /* that one of them takes; see http_call_memory_bytes() */
 };
 
 struct batch {

@@ -3,8 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "handlers/admission.h"
 #include "handlers/batch_answer.h"
 #include "handlers/batch_summary.h"
+
+enum { DETAIL_BYTES = 160 }; /* of a call in the answer, and for the growing of its text */
 
 struct query_parameter batch_parameter_n(const struct batch_limits *limits)
 {
@@ -111,22 +114,45 @@ static void run_and_answer(const struct batch_request *wanted, const struct requ
 	answer(&what, wanted, response);
 }
 
-void batch_respond(const struct batch_request *wanted, const struct request *request,
-                   struct response *response)
+static struct admission_need need_of(const struct batch_request *wanted)
 {
-	struct batch *batch;
-	struct batch_summary *summary;
+	unsigned n = wanted->n, at_once = wanted->max_parallel;
 
-	if (bytes_for(wanted->n) > wanted->limits->max_memory_bytes) {
-		batch_respond_over_memory(response, "calls need", wanted->limits);
-		return;
-	}
-	batch = batch_create(wanted->n);
-	summary = batch_summary_create(wanted->n);
+	return (struct admission_need){
+		.in_flight = at_once > 0 && at_once < n ? at_once : n,
+		.call_bytes = wanted->work->call_bytes,
+		.other_bytes = bytes_for(n) + (wanted->detail ? DETAIL_BYTES * (uint64_t)n : 0),
+	};
+}
+
+static void allocate_and_run(const struct batch_request *wanted, const struct request *request,
+                             struct response *response)
+{
+	struct batch *batch = batch_create(wanted->n);
+	struct batch_summary *summary = batch_summary_create(wanted->n);
+
 	if (batch && summary)
 		run_and_answer(wanted, request, batch, summary, response);
 	else
 		batch_respond_overloaded(response, "out of memory for the calls");
 	free(summary);
 	free(batch);
+}
+
+void batch_respond(const struct batch_request *wanted, const struct request *request,
+                   struct response *response)
+{
+	struct admission_need need = need_of(wanted);
+	struct memory_budget *memory = wanted->limits->memory;
+	size_t taken;
+
+	if (bytes_for(wanted->n) > wanted->limits->max_memory_bytes) {
+		batch_respond_over_memory(response, "calls need", wanted->limits);
+		return;
+	}
+	if (!admission_enter(memory, &need, response, &taken))
+		return;
+	allocate_and_run(wanted, request, response);
+	if (memory)
+		memory_budget_give(memory, taken);
 }

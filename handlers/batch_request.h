@@ -16,9 +16,11 @@
 
 /** What such an endpoint is told by the server. */
 struct batch_limits {
-	unsigned max_n;               /* largest n of one request, at least 1 */
-	int64_t deadline_ms;          /* default and upper bound of deadline_ms */
-	size_t max_memory_bytes;      /* per request, replies and answer together */
+	unsigned max_n;          /* largest n of one request, at least 1 */
+	int64_t deadline_ms;     /* default and upper bound of deadline_ms */
+	size_t max_memory_bytes; /* per request, replies and answer together */
+	struct memory_budget
+		*memory; /* that all requests have together; borrowed. NULL: no limit */
 	const char *const *executors; /* the names that `executor` may have, NULL at the end;
 	                                 NULL: the parameter is refused. Borrowed */
 };

@@ -7,6 +7,7 @@
 
 #include "clients/upstream_set.h"
 #include "handlers/accept.h"
+#include "handlers/admission.h"
 #include "handlers/calls_deadline.h"
 #include "handlers/calls_graph.h"
 #include "handlers/calls_plan.h"
@@ -183,6 +184,27 @@ static struct calls_coverage cover(const struct calls_plan *plan)
 	return coverage;
 }
 
+/* What the calls need at once, and the request beside them: for @used, and for the replies and what
+ * is printed of them, which take up to @left. */
+static struct admission_need need_of(const struct serving *serving, size_t used, size_t left)
+{
+	const struct calls_plan *plan = &serving->plan;
+	uint64_t at_once = serving->request.max_parallel, replies;
+	struct admission_need need = {.in_flight = plan->count};
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct calls_call *call = &plan->calls[i];
+		uint64_t bytes = http_call_memory_bytes(call->upstream->client, call->made.url);
+
+		need.call_bytes = bytes > need.call_bytes ? bytes : need.call_bytes;
+	}
+	if (at_once > 0 && at_once < need.in_flight)
+		need.in_flight = at_once;
+	replies = 2 * plan->count * (uint64_t)serving->options->max_reply_bytes;
+	need.other_bytes = used + (replies < left ? replies : left);
+	return need;
+}
+
 static int run(struct serving *serving, const struct calls_running *how,
                struct calls_writer *writer)
 {
@@ -198,12 +220,10 @@ static int run(struct serving *serving, const struct calls_running *how,
 	return calls_writer_end(writer, &coverage);
 }
 
-static void run_and_answer(struct serving *serving)
+static void run_and_answer(struct serving *serving, size_t left)
 {
 	const struct calls_request *request = &serving->request;
 	struct calls_deadlines until = deadlines(serving);
-	size_t used = request->bytes + bytes_of_numbers(serving) + serving->plan.bytes;
-	size_t left = memory_left(serving, used);
 	struct calls_writing writing = {
 		.format = serving->format,
 		.by_completion = request->by_completion,
@@ -230,6 +250,20 @@ static void run_and_answer(struct serving *serving)
 		response_stream_fail(serving->response, error);
 	else if (error)
 		respond_to(serving, error, "answer needs");
+}
+
+static void enter_and_run(struct serving *serving)
+{
+	size_t used = serving->request.bytes + bytes_of_numbers(serving) + serving->plan.bytes;
+	size_t left = memory_left(serving, used), taken;
+	struct memory_budget *memory = serving->options->limits.memory;
+	struct admission_need need = need_of(serving, used, left);
+
+	if (!admission_enter(memory, &need, serving->response, &taken))
+		return;
+	run_and_answer(serving, left);
+	if (memory)
+		memory_budget_give(memory, taken);
 }
 
 static int prepare(struct serving *serving)
@@ -263,6 +297,8 @@ static void calls_serve(struct handler *handler, const struct request *request,
 
 	live_limits_read(options.live, &options.limits, &options.call_timeout_ms,
 	                 &options.max_reply_bytes);
+	options.limits.max_memory_bytes =
+		admission_share(options.limits.memory, options.limits.max_memory_bytes);
 	if (choose_format(&serving) || read_query(&serving))
 		return;
 	serving.set = upstream_holder_acquire(options.upstreams);
@@ -270,7 +306,7 @@ static void calls_serve(struct handler *handler, const struct request *request,
 	if (error)
 		respond_to(&serving, error, "calls need");
 	else
-		run_and_answer(&serving);
+		enter_and_run(&serving);
 	finish(&serving);
 }
 

@@ -73,7 +73,7 @@ static void cpu_serve(struct handler *handler, const struct request *request,
 		[DEADLINE] = batch_parameter_deadline(&self->limits),
 		[EXECUTOR] = batch_parameter_executor(&self->limits),
 	};
-	struct cpu_work adder = {.work = {cpu_child, "cpu", NULL}};
+	struct cpu_work adder = {.work = {cpu_child, "cpu", NULL, 0}};
 	struct batch_request wanted = {.limits = &self->limits, .work = &adder.work};
 	struct query_error error;
 

@@ -35,7 +35,8 @@ static void respond(const struct fanout_options *options,
                     const struct request *request, struct response *response)
 {
 	struct fanout_work fanout = {
-		.work = {run_call, "fanout call", options->client->ops->name},
+		.work = {run_call, "fanout call", options->client->ops->name,
+	                 http_call_memory_bytes(options->client, url)},
 		.call = {.client = options->client,
 	                 .url = url,
 	                 .timeout_ms = parameters->timeout_ms,

@@ -49,7 +49,8 @@ static void respond(struct pinned_handler *self, const char *url, bool lock,
 {
 	struct http_client *client = lock ? self->options.client : self->options.blocking_client;
 	struct pinned_work pinned = {
-		.work = {lock ? locking_child : pinned_child, "pinned call", client->ops->name},
+		.work = {lock ? locking_child : pinned_child, "pinned call", client->ops->name,
+	                 http_call_memory_bytes(client, url)},
 		.call = {.client = client,
 	                 .url = url,
 	                 .timeout_ms = self->options.call_timeout_ms,

@@ -40,7 +40,7 @@ static void sleep_serve(struct handler *handler, const struct request *request,
 		[DEADLINE] = batch_parameter_deadline(&self->limits),
 		[EXECUTOR] = batch_parameter_executor(&self->limits),
 	};
-	struct sleep_work sleeper = {.work = {sleep_child, "sleep", NULL}};
+	struct sleep_work sleeper = {.work = {sleep_child, "sleep", NULL, 0}};
 	struct batch_request wanted = {.limits = &self->limits, .work = &sleeper.work};
 	struct query_error error;
 

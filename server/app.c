@@ -124,12 +124,15 @@ static int name_upstream(struct app *app)
 	return 0;
 }
 
-static struct batch_limits batch_limits_of(const struct config *config)
+static struct batch_limits batch_limits_of(struct app *app)
 {
+	const struct config *config = app->config;
+
 	return (struct batch_limits){
 		.max_n = config->max_n,
 		.deadline_ms = config->deadline_ms,
 		.max_memory_bytes = config->max_request_bytes_in_memory,
+		.memory = &app->memory.budget,
 		.executors = config->compare ? executor_names() : NULL,
 	};
 }
@@ -138,7 +141,7 @@ static int create_fanout(struct app *app)
 {
 	const struct config *config = app->config;
 	struct fanout_options options = {
-		.limits = batch_limits_of(config),
+		.limits = batch_limits_of(app),
 		.live = &app->limits,
 		.client = app->clients.client,
 		.upstream = app->upstream,
@@ -160,7 +163,7 @@ static int create_calls(struct app *app)
 {
 	const struct config *config = app->config;
 	struct calls_options options = {
-		.limits = batch_limits_of(config),
+		.limits = batch_limits_of(app),
 		.live = &app->limits,
 		.upstreams = &app->named_upstreams.upstreams,
 		.call_timeout_ms = config->call_timeout_ms,
@@ -177,7 +180,7 @@ static int create_pinned(struct app *app, struct handler **out)
 {
 	const struct config *config = app->config;
 	struct pinned_options options = {
-		.limits = batch_limits_of(config),
+		.limits = batch_limits_of(app),
 		.client = app->clients.client,
 		.upstream = app->upstream,
 		.call_timeout_ms = config->call_timeout_ms,
@@ -196,7 +199,7 @@ static int create_pinned(struct app *app, struct handler **out)
 
 static int create_experiments(struct app *app)
 {
-	struct batch_limits limits = batch_limits_of(app->config);
+	struct batch_limits limits = batch_limits_of(app);
 	struct handler **experiments = app->experiments;
 	int error = sleep_handler_create(&limits, &experiments[0]);
 
@@ -225,6 +228,7 @@ static int create_handlers(struct app *app)
 		return error;
 	readyz_handler_init(&app->readyz);
 	app->metrics.cpus = &app->cpus;
+	app->metrics.memory = &app->memory;
 	app->metrics.executors = &app->executors;
 	app->metrics.offload = app->offload;
 	app->metrics.client = app->clients.client;
@@ -342,6 +346,7 @@ static void stop_inner(struct app *app)
 	upstream_clients_stop(&app->clients);
 	offload_destroy(app->offload); /* the lookups are over */
 	slow_endpoint_stop(app->slow_endpoint);
+	memory_watch_finish(&app->memory);
 	cpu_watch_finish(&app->cpus);
 	free(app->upstream);
 }
@@ -407,13 +412,23 @@ int app_start(struct app *app, const struct config *config, char error_text[APP_
 	error = cpu_watch_init(&app->cpus);
 	if (error != 0)
 		return explain(error_text, error, "read", "the CPU quota");
+	error = memory_watch_init(&app->memory);
+	if (error != 0) {
+		cpu_watch_finish(&app->cpus);
+		return explain(error_text, error, "read", "the memory limit");
+	}
 	error = start_inner(app, error_text);
-	if (error == 0)
+	if (error == 0) {
+		/* Nothing is in use but what all requests share. */
+		(void)memory_watch_read(&app->memory);
 		error = start_fronts(app, error_text);
+	}
 	if (error != 0) {
 		stop_inner(app);
 		return error;
 	}
+	cpu_watch_log(&app->cpus, app->carriers);
+	memory_watch_log(&app->memory);
 	watchdog_init(&app->watchdog, &app->notifier, &app->fronts, &app->executors);
 	return 0;
 }
@@ -442,6 +457,8 @@ static void follow_quota(struct app *app)
 void app_tick(struct app *app)
 {
 	follow_quota(app);
+	if (memory_watch_read(&app->memory))
+		memory_watch_log(&app->memory);
 	pinned_log_write(&app->pinned_log, &app->executors);
 	if (app->clients.client != NULL)
 		http_client_tick(app->clients.client);

@@ -15,6 +15,7 @@
 #include "server/executor_set.h"
 #include "server/fronts.h"
 #include "server/given_sockets.h"
+#include "server/memory_watch.h"
 #include "server/metrics.h"
 #include "server/named_upstreams.h"
 #include "server/notify.h"
@@ -37,6 +38,7 @@ enum { APP_EXPERIMENTS = 3 }; /* /sleep, /cpu, /pinned */
 struct app {
 	const struct config *config; /* borrowed */
 	struct cpu_watch cpus;
+	struct memory_watch memory;
 	struct slow_endpoint *slow_endpoint; /* NULL: off */
 	struct offload *offload;             /* outlives the executors, whose tasks use it */
 	struct executor_set executors;

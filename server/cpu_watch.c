@@ -31,6 +31,16 @@ int cpu_watch_init(struct cpu_watch *watch)
 	return 0;
 }
 
+void cpu_watch_log(const struct cpu_watch *watch, unsigned carriers)
+{
+	const struct cpu_quota *quota = &watch->quota;
+
+	log_event(LOG_SEVERITY_INFO, "cpus",
+	          "usable=%u quota=%g affinity=%u cgroup=%d limited_by=\"%s\" carriers=%u",
+	          quota->usable, quota->quota_cpus, quota->affinity_cpus, quota->cgroup,
+	          quota->limited_by, carriers);
+}
+
 void cpu_watch_finish(struct cpu_watch *watch)
 {
 	cpu_quota_reader_destroy(watch->reader);
@@ -53,6 +63,13 @@ unsigned cpu_watch_read(struct cpu_watch *watch)
 	return quota.usable;
 }
 
+static void print(struct metrics_text *text, const char *name, const char *type, const char *help,
+                  double value)
+{
+	metrics_family(text, name, type, help);
+	metrics_sample(text, name, NULL, value);
+}
+
 void cpu_watch_print(struct cpu_watch *watch, struct metrics_text *text)
 {
 	pthread_mutex_lock(&watch->lock);
@@ -61,19 +78,16 @@ void cpu_watch_print(struct cpu_watch *watch, struct metrics_text *text)
 	struct cgroup_throttling throttling = watch->quota.throttling;
 
 	pthread_mutex_unlock(&watch->lock);
-	metrics_family(
-		text, "fanoutd_usable_cpus", "gauge",
-		"CPUs that fanoutd sizes itself for: the quota rounded up, within affinity.");
-	metrics_sample(text, "fanoutd_usable_cpus", NULL, usable);
-	metrics_family(text, "fanoutd_cpu_quota_cores", "gauge",
-	               "CPU quota of the cgroup and those above it; +Inf without a limit.");
-	metrics_sample(text, "fanoutd_cpu_quota_cores", NULL, quota_cpus);
-	metrics_family(text, "fanoutd_cgroup_throttled_periods_total", "counter",
-	               "Periods in which the limiting cgroup used up its quota.");
-	metrics_sample(text, "fanoutd_cgroup_throttled_periods_total", NULL,
-	               (double)throttling.throttled_periods);
-	metrics_family(text, "fanoutd_cgroup_throttled_seconds_total", "counter",
-	               "Time for which the limiting cgroup was stopped, summed over CPUs.");
-	metrics_sample(text, "fanoutd_cgroup_throttled_seconds_total", NULL,
-	               (double)throttling.throttled_ns / 1e9);
+	print(text, "fanoutd_usable_cpus", "gauge",
+	      "CPUs that fanoutd sizes itself for: the quota rounded up, within affinity.", usable);
+	print(text, "fanoutd_cpu_quota_cores", "gauge",
+	      "CPU quota of the cgroup and those above it; +Inf without a limit.", quota_cpus);
+	print(text, "fanoutd_cgroup_periods_total", "counter",
+	      "Periods of the quota in which the limiting cgroup ran.", (double)throttling.periods);
+	print(text, "fanoutd_cgroup_throttled_periods_total", "counter",
+	      "Periods in which the limiting cgroup used up its quota.",
+	      (double)throttling.throttled_periods);
+	print(text, "fanoutd_cgroup_throttled_seconds_total", "counter",
+	      "Time for which the limiting cgroup was stopped, summed over CPUs.",
+	      (double)throttling.throttled_ns / 1e9);
 }

@@ -75,6 +75,7 @@ int metered_client_create(struct http_client *inner, const char *upstream, struc
 		return -ENOMEM;
 	metered->ops = (struct http_client_ops){
 		.name = inner->ops->name,
+		.call_bytes = inner->ops->call_bytes,
 		.call = call,
 		.tick = tick,
 		.destroy = destroy,

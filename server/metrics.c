@@ -71,6 +71,7 @@ static void serve(struct handler *handler, const struct request *request, struct
 	metrics_text_init(&text);
 	print_build(&text);
 	cpu_watch_print(metrics->cpus, &text);
+	memory_watch_print(metrics->memory, &text);
 	executor_set_print(metrics->executors, &text);
 	print_offload(metrics->offload, &text);
 	rejections_print(metrics->rejections, &text);

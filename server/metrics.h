@@ -8,6 +8,7 @@
 #include "server/cpu_watch.h"
 #include "server/dispatch.h"
 #include "server/executor_set.h"
+#include "server/memory_watch.h"
 #include "server/rejections.h"
 #include "server/reload_counts.h"
 
@@ -15,6 +16,7 @@
 struct metrics_handler {
 	struct handler super;
 	struct cpu_watch *cpus;
+	struct memory_watch *memory;
 	const struct executor_set *executors;
 	struct offload *offload;
 	struct http_client *client; /* a metered one; NULL: there is no default upstream */

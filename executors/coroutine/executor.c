@@ -424,6 +424,7 @@ static int coroutine_create(const struct executor_options *options, struct execu
 
 const struct executor_ops coroutine_executor_ops = {
 	.name = "coroutine",
+	.task_bytes = 8192, /* two pages of its stack; most touch one */
 	.create = coroutine_create,
 	.submit = coroutine_submit,
 	.queue = coroutine_queue,

@@ -1,0 +1,42 @@
+#include "handlers/admission.h"
+
+#include "executors/task.h"
+
+/* One request has at most one part in so many of the room for what it keeps. */
+enum { SHARES = 4 };
+
+static size_t bytes_of(const struct admission_need *need)
+{
+	/* Numbers of calls and their bytes are far from what 64 bits hold. */
+	uint64_t bytes = need->in_flight * (task_memory_bytes() + need->call_bytes);
+
+	bytes += need->other_bytes;
+	return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
+}
+
+bool admission_enter(struct memory_budget *budget, const struct admission_need *need,
+                     struct response *response, size_t *taken)
+{
+	size_t bytes = bytes_of(need);
+
+	*taken = 0;
+	if (!budget || memory_budget_take(budget, bytes, taken))
+		return true;
+	response_problem(response, 503, NULL,
+	                 "the request needs about %zu bytes, and of the memory limit of %zu bytes "
+	                 "%zu are free for requests",
+	                 bytes, atomic_load_explicit(&budget->limit_bytes, memory_order_relaxed),
+	                 memory_budget_left(budget));
+	response_add_header(response, "Retry-After", "1");
+	return false;
+}
+
+size_t admission_share(const struct memory_budget *budget, size_t bytes)
+{
+	size_t room;
+
+	if (!budget)
+		return bytes;
+	room = atomic_load_explicit(&budget->room_bytes, memory_order_relaxed);
+	return room / SHARES < bytes ? room / SHARES : bytes;
+}

@@ -1,0 +1,120 @@
+#include "server/memory_watch.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "server/log.h"
+#include "server/metrics_text.h"
+
+/* One part in so many is for what no request is charged with: connections of clients, answers on
+ * their way, what the allocator keeps. */
+enum { SPARE_PART = 10 };
+
+int memory_watch_init(struct memory_watch *watch)
+{
+	int error = memory_limit_reader_create("", &watch->reader);
+
+	if (error != 0)
+		return error;
+	memory_budget_init(&watch->budget);
+	watch->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	watch->limit.limit_bytes = UINT64_MAX;
+	return 0;
+}
+
+void memory_watch_finish(struct memory_watch *watch)
+{
+	memory_limit_reader_destroy(watch->reader);
+	pthread_mutex_destroy(&watch->lock);
+}
+
+static size_t room(uint64_t limit_bytes, uint64_t base_bytes)
+{
+	uint64_t kept_bytes = limit_bytes / SPARE_PART + base_bytes;
+
+	return limit_bytes > kept_bytes ? (size_t)(limit_bytes - kept_bytes) : 0;
+}
+
+static void take(struct memory_watch *watch, const struct memory_limit *limit)
+{
+	/* The base is that of a group: in another one, or with the first limit, it is what is in
+	 * use there now. */
+	if (strcmp(limit->limited_by, watch->limit.limited_by) != 0)
+		watch->base_bytes = limit->used_bytes;
+	if (limit->limit_bytes == UINT64_MAX)
+		memory_budget_set(&watch->budget, SIZE_MAX, SIZE_MAX);
+	else
+		memory_budget_set(&watch->budget, (size_t)limit->limit_bytes,
+		                  room(limit->limit_bytes, watch->base_bytes));
+}
+
+bool memory_watch_read(struct memory_watch *watch)
+{
+	struct memory_limit limit;
+	int error = memory_limit_read(watch->reader, &limit);
+
+	if (error != 0 && error != watch->warned_of) {
+		log_event(LOG_SEVERITY_WARNING, "memory", "limit=unreadable error=%s",
+		          strerrorname_np(-error));
+		watch->warned_of = error;
+	}
+	/* Only this thread writes it. */
+	bool is_new = limit.limit_bytes != watch->limit.limit_bytes ||
+	              strcmp(limit.limited_by, watch->limit.limited_by) != 0;
+
+	if (is_new)
+		take(watch, &limit);
+	pthread_mutex_lock(&watch->lock);
+	watch->limit = limit;
+	pthread_mutex_unlock(&watch->lock);
+	return is_new;
+}
+
+void memory_watch_log(const struct memory_watch *watch)
+{
+	const struct memory_limit *limit = &watch->limit;
+
+	if (limit->limit_bytes == UINT64_MAX)
+		log_event(LOG_SEVERITY_INFO, "memory", "limit=none");
+	else
+		log_event(LOG_SEVERITY_INFO, "memory",
+		          "limit=%" PRIu64 " base=%" PRIu64 " for_requests=%zu limited_by=\"%s\"",
+		          limit->limit_bytes, watch->base_bytes,
+		          room(limit->limit_bytes, watch->base_bytes), limit->limited_by);
+}
+
+static double bytes_or_infinity(size_t bytes)
+{
+	return bytes == SIZE_MAX ? INFINITY : (double)bytes;
+}
+
+void memory_watch_print(struct memory_watch *watch, struct metrics_text *text)
+{
+	struct memory_budget *budget = &watch->budget;
+
+	pthread_mutex_lock(&watch->lock);
+	double used = (double)watch->limit.used_bytes;
+
+	pthread_mutex_unlock(&watch->lock);
+	metrics_family(text, "fanoutd_memory_limit_bytes", "gauge",
+	               "Memory limit of the cgroup and those above it; +Inf without one.");
+	metrics_sample(text, "fanoutd_memory_limit_bytes", NULL,
+	               bytes_or_infinity(
+			       atomic_load_explicit(&budget->limit_bytes, memory_order_relaxed)));
+	metrics_family(text, "fanoutd_memory_used_bytes", "gauge",
+	               "Memory of the limiting cgroup that cannot be got back from files; 0 "
+	               "without a limit.");
+	metrics_sample(text, "fanoutd_memory_used_bytes", NULL, used);
+	metrics_family(text, "fanoutd_request_memory_bytes", "gauge",
+	               "Memory that requests may take together, and what they have taken.");
+	metrics_sample(
+		text, "fanoutd_request_memory_bytes", (const char *[]){"of", "limit", NULL},
+		bytes_or_infinity(atomic_load_explicit(&budget->room_bytes, memory_order_relaxed)));
+	metrics_sample(text, "fanoutd_request_memory_bytes", (const char *[]){"of", "taken", NULL},
+	               (double)atomic_load_explicit(&budget->taken_bytes, memory_order_relaxed));
+	metrics_family(text, "fanoutd_request_memory_refused_total", "counter",
+	               "Requests that had no room in the memory limit.");
+	metrics_sample(text, "fanoutd_request_memory_refused_total", NULL,
+	               (double)atomic_load_explicit(&budget->refused, memory_order_relaxed));
+}
