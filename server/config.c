@@ -258,7 +258,7 @@ static int take_key(struct parse *parse, const char *key, const json_t *value, s
 	if (setting && setting->only_with == CONFIG_SERVE && !setting->not_in_file)
 		return take_setting(parse, setting, value, &mistake);
 	if (strcmp(key, "$schema") == 0) /* for editors */
-		return 0;
+		return json_is_string(value) ? 0 : config_mistake(&mistake, "is not a string");
 	if (config_is_part(key))
 		return 0; /* later: it goes by what the flags say */
 	mistake.is_of_key = true;

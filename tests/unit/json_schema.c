@@ -26,6 +26,8 @@ static bool has_type(const struct check *check)
 	             {"string", JSON_STRING},
 	             {"integer", JSON_INTEGER}};
 
+	if (strcmp("boolean", json_string_value(check->word)) == 0)
+		return json_is_boolean(check->value);
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		if (strcmp(types[i].name, json_string_value(check->word)) == 0)
 			return json_typeof(check->value) == types[i].type;
@@ -52,6 +54,12 @@ static bool is_at_least(const struct check *check)
 {
 	return !json_is_number(check->value) ||
 	       json_number_value(check->value) >= json_number_value(check->word);
+}
+
+static bool is_at_most(const struct check *check)
+{
+	return !json_is_number(check->value) ||
+	       json_number_value(check->value) <= json_number_value(check->word);
 }
 
 /* Characters of a string. */
@@ -173,6 +181,12 @@ static bool has_enough_items(const struct check *check)
 	       json_array_size(check->value) >= (size_t)json_integer_value(check->word);
 }
 
+static bool has_few_items(const struct check *check)
+{
+	return !json_is_array(check->value) ||
+	       json_array_size(check->value) <= (size_t)json_integer_value(check->word);
+}
+
 static bool has_no_item_twice(const struct check *check)
 {
 	size_t count = json_array_size(check->value);
@@ -201,6 +215,19 @@ static bool is_all(const struct check *check)
 			return false;
 	}
 	return true;
+}
+
+static bool is_any(const struct check *check)
+{
+	size_t index;
+	json_t *schema;
+
+	json_array_foreach(check->word, index, schema)
+	{
+		if (admits(check, schema, check->value))
+			return true;
+	}
+	return false;
 }
 
 static bool is_if_then_else(const struct check *check)
@@ -238,6 +265,7 @@ static const struct word {
 	{"enum", is_one_of},
 	{"const", is_constant},
 	{"minimum", is_at_least},
+	{"maximum", is_at_most},
 	{"minLength", is_long_enough},
 	{"maxLength", is_short_enough},
 	{"pattern", matches},
@@ -248,9 +276,11 @@ static const struct word {
 	{"maxProperties", has_few_properties},
 	{"items", has_good_items},
 	{"minItems", has_enough_items},
+	{"maxItems", has_few_items},
 	{"uniqueItems", has_no_item_twice},
 	{"not", is_not},
 	{"allOf", is_all},
+	{"anyOf", is_any},
 	{"if", is_if_then_else},
 	{"$ref", is_as_defined},
 	{"then", is_anything},

@@ -141,6 +141,7 @@ static void says_where_a_value_is_wrong(void **state)
 	config_refuse("{\"compare\": \"on\"}", ":1:13: compare: is neither true nor false");
 	config_refuse("{\"compare\": 1}", ":1:13: compare: is neither true nor false");
 	config_refuse("{\"client\": true}", ":1:12: client: is not a string");
+	config_refuse("{\"$schema\": 1}", ":1:13: $schema: is not a string");
 	config_refuse("{\"listen\": [\"a:1\"]}", ":1:12: listen: is not a string");
 	config_refuse("{\"\xc3\xa9\": 1}", ":1:2: \xc3\xa9: is no setting; --help lists them");
 	config_refuse("{\"$schema\": \"\xc3\xa9\xe2\x82\xac\", \"queue\": 0}",

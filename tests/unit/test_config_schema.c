@@ -4,6 +4,8 @@
 #include "server/config_settings.h"
 #include "server/config_upstream.h"
 #include "server/config_upstreams.h"
+#include "tests/unit/config_fixture.h"
+#include "tests/unit/json_schema.h"
 #include "tests/with_cmocka.h"
 
 /* The schema that is shipped says of each key what the tables say that files are read by. */
@@ -15,7 +17,8 @@ static int load_schema(void **state)
 	json_error_t problem;
 
 	(void)state;
-	schema = json_load_file(CONFIG_SCHEMA, JSON_REJECT_DUPLICATES, &problem);
+	schema = json_load_file(SOURCE_ROOT "/server/config.schema.json", JSON_REJECT_DUPLICATES,
+	                        &problem);
 	return schema ? 0 : -1;
 }
 
@@ -175,12 +178,101 @@ static void says_the_defaults_of_what_is_switched_on(void **state)
 	}
 }
 
+/* Whether the members of an object are right, to the schema and to us, which are of one mind. */
+static void expect(const char *members, bool is_good)
+{
+	char *environment[] = {"NAME=value", NULL};
+	struct config config;
+	char text[512];
+	json_t *value;
+
+	assert_true(snprintf(text, sizeof(text), "{%s}", members) < (int)sizeof(text));
+	value = json_loads(text, 0, NULL);
+	assert_non_null(value);
+	if (json_schema_admits(schema, schema, value) != is_good)
+		fail_msg("the schema does not say so of %s", text);
+	json_decref(value);
+	config_write(text, strlen(text));
+	if ((config_parse_file(NULL, environment, &config) == 0) != is_good)
+		fail_msg("the reader does not say so of %s: %s", text, config_error);
+	if (is_good)
+		config_finish(&config);
+}
+
+/* The same of the members of an upstream that has a URL. */
+static void expect_upstream(const char *members, bool is_good)
+{
+	char text[512];
+
+	assert_true(snprintf(text, sizeof(text),
+	                     "\"upstreams\": {\"a\": {\"url\": \"http://a\", %s}}",
+	                     members) < (int)sizeof(text));
+	expect(text, is_good);
+}
+
+static void admits_what_is_read(void **state)
+{
+	(void)state;
+	expect("", true);
+	expect("\"$schema\": \"x\", \"queue\": 1, \"carriers\": \"auto\", \"compare\": false",
+	       true);
+	expect("\"carriers\": 256, \"when-full\": \"wait\", \"listen\": \"[::1]:0\"", true);
+	expect("\"allow\": []", true);
+	expect("\"allow\": [\"https://a.example\", \"HTTP://*.b:8443\", \"http://[::1]:1\"]", true);
+	expect("\"upstreams\": {}", true);
+	expect("\"upstreams\": {\"a_b-c.9\": {\"url\": \"HTTPS://a_b.c:1/\"}}", true);
+	expect_upstream("\"permits\": 0, \"http2\": true, \"ca\": \"/x\", \"timeout_ms\": 1", true);
+	expect_upstream("\"headers\": {}, \"retry\": {}, \"breaker\": {}, \"hedge\": {}", true);
+	expect_upstream("\"headers\": {\"A\": \"\", \"B\": {\"env\": \"NAME\"}}", true);
+}
+
+static void does_not_admit_what_is_refused(void **state)
+{
+	(void)state;
+	expect("\"$schema\": 1", false);
+	expect("\"queu\": 1", false);
+	expect("\"config\": \"x\"", false);
+	expect("\"queue\": 0", false);
+	expect("\"queue\": 1.5", false);
+	expect("\"queue\": \"1\"", false);
+	expect("\"queue\": \"auto\"", false);
+	expect("\"carriers\": 257", false);
+	expect("\"carriers\": \"Auto\"", false);
+	expect("\"compare\": \"on\"", false);
+	expect("\"when-full\": \"never\"", false);
+	expect("\"listen\": 80", false);
+	expect("\"allow\": {}", false);
+	expect("\"allow\": [1]", false);
+	expect("\"allow\": [\"ftp://a\"]", false);
+	expect("\"allow\": [\"https://a/\"]", false);
+	expect("\"allow\": [\"https://u@a\"]", false);
+	expect("\"upstreams\": []", false);
+	expect("\"upstreams\": {\"a\": {}}", false);
+	expect("\"upstreams\": {\"a b\": {\"url\": \"http://a\"}}", false);
+	expect("\"upstreams\": {\"a\": {\"url\": \"http://a/b\"}}", false);
+	expect("\"upstreams\": {\"a\": {\"url\": \"http://u:p@a\"}}", false);
+	expect_upstream("\"permit\": 1", false);
+	expect_upstream("\"permits\": -1", false);
+	expect_upstream("\"timeout_ms\": 0", false);
+	expect_upstream("\"http2\": 1", false);
+	expect_upstream("\"retry\": true", false);
+	expect_upstream("\"retry\": {\"attempts\": 11}", false);
+	expect_upstream("\"breaker\": {\"window_ms\": 9}", false);
+	expect_upstream("\"hedge\": {\"percentile\": 100}", false);
+	expect_upstream("\"headers\": {\"A b\": \"c\"}", false);
+	expect_upstream("\"headers\": {\"A\": 1}", false);
+	expect_upstream("\"headers\": {\"A\": {\"env\": \"NAME\", \"b\": 1}}", false);
+	expect_upstream("\"headers\": {\"A\": {\"var\": \"NAME\"}}", false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(has_every_setting_and_no_other),
 		cmocka_unit_test(has_all_that_an_upstream_can_have_and_no_more),
 		cmocka_unit_test(says_the_defaults_of_what_is_switched_on),
+		cmocka_unit_test(admits_what_is_read),
+		cmocka_unit_test(does_not_admit_what_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, load_schema, unload_schema);
