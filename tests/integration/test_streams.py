@@ -101,7 +101,7 @@ class Streams(unittest.TestCase):
         return results, coverage["coverage"]
 
     def test_a_line_comes_when_its_call_is_done(self):
-        calls = [slow(600)] + [slow(10)] * 19
+        calls = [slow(400)] + [slow(10)] * 19
         with Reader(self.server, request_bytes(calls)) as reader:
             reader.read_lines(19)
             self.assertNotIn(b'"id":"0"', reader.received)
@@ -112,7 +112,7 @@ class Streams(unittest.TestCase):
         self.assertEqual((results[-1]["id"], coverage["succeeded"]), ("0", 20))
 
     def test_events_come_the_same_way(self):
-        request = request_bytes([slow(300), slow(1)], accept="text/event-stream")
+        request = request_bytes([slow(200), slow(1)], accept="text/event-stream")
         with Reader(self.server, request) as reader:
             reader.read_until(b'"id":"1"')
             self.assertNotIn(b'"id":"0"', reader.received)
@@ -155,7 +155,7 @@ class Streams(unittest.TestCase):
         self.server.wait_for_in_flight(0)
 
     def test_a_deadline_ends_it_whole(self):
-        request = request_bytes([slow(60000)] + [slow(1)] * 9, deadline_ms=400)
+        request = request_bytes([slow(60000)] + [slow(1)] * 9, deadline_ms=250)
         with Reader(self.server, request) as reader:
             results, coverage = self.check_answer(unchunk(split(reader.read_rest())[1]), 10)
         self.assertEqual(coverage["degraded"], {"timeout": 1})
@@ -163,8 +163,8 @@ class Streams(unittest.TestCase):
         self.server.wait_for_in_flight(0)
 
     def test_a_reader_that_does_not_read_holds_up_its_own_calls_alone(self):
-        count, each = 300, 100 * 1024
-        self.server.get("/fanout?n=300&delay_ms=0&max_parallel=50")
+        count, each = 200, 100 * 1024
+        self.server.get("/fanout?n=200&delay_ms=0&max_parallel=50")
         before = memory_bytes(self.server)
         made = self.server.slow_stats()["total"]
         request = request_bytes([slow(0, f"&bytes={each}")] * count, max_parallel=50)
@@ -184,7 +184,7 @@ class Streams(unittest.TestCase):
 
 class Drain(unittest.TestCase):
     def test_one_that_has_begun_is_sent_to_its_end(self):
-        with Server() as server, Reader(server, request_bytes([slow(400), slow(1)])) as reader:
+        with Server() as server, Reader(server, request_bytes([slow(200), slow(1)])) as reader:
             reader.read_lines(1)
             server.process.send_signal(signal.SIGTERM)
             lines = unchunk(split(reader.read_rest())[1]).splitlines()
@@ -192,7 +192,7 @@ class Drain(unittest.TestCase):
             self.assertEqual(server.process.wait(10 * PATIENCE), 0)
 
     def test_one_that_is_cut_says_what_it_has(self):
-        with Server("--drain-ms", "100") as server:
+        with Server("--drain-ms", "50") as server:
             with Reader(server, request_bytes([slow(60000), slow(1)])) as reader:
                 reader.read_lines(1)
                 server.process.send_signal(signal.SIGTERM)
@@ -205,7 +205,7 @@ class HalfClose(unittest.TestCase):
     """A client that has nothing more to say."""
 
     def coverage(self, server):
-        with Reader(server, request_bytes([slow(500), slow(1)])) as reader:
+        with Reader(server, request_bytes([slow(200), slow(1)])) as reader:
             reader.read_lines(1)
             reader.connection.shutdown(socket.SHUT_WR)
             lines = unchunk(split(reader.read_rest())[1]).splitlines()
