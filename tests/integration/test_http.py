@@ -191,7 +191,8 @@ class FullLog(unittest.TestCase):
             self.assertEqual(server.process.wait(10 * PATIENCE), 0)
 
     def test_lines_that_were_dropped_are_counted(self):
-        # A warning before it listens, and perhaps the line that it has started, which may come later.
+        # A warning before it listens, and perhaps the line that it has started, which may come
+        # later, and what a busy machine makes it say.
         with Server(stderr=self.full, env={"FANOUTD_BOGUS": "1"}) as server:
             os.set_blocking(self.unread, False)
             with contextlib.suppress(BlockingIOError):
@@ -199,7 +200,7 @@ class FullLog(unittest.TestCase):
                     os.read(self.unread, 65536)
             server.process.send_signal(signal.SIGTERM)
             server.process.wait(10 * PATIENCE)
-            self.assertRegex(os.read(self.unread, 65536), rb"event=log_dropped lines=[12]\n")
+            self.assertRegex(os.read(self.unread, 65536), rb"event=log_dropped lines=[1-9]\n")
 
 
 class Drain(unittest.TestCase):
