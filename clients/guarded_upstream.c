@@ -44,26 +44,51 @@ static int find_wires(const struct upstream_settings *settings, struct wire_clie
 	return error;
 }
 
-static int add_wire(struct guarded_upstream *upstream, struct wire_clients *wire)
+static bool has_limits(const struct upstream_limits *limits)
 {
+	return limits->permits > 0 || limits->per_second > 0;
+}
+
+static bool ends_alike(const struct guarded_upstream *a, const struct guarded_upstream *b)
+{
+	return a->for_http == b->for_http && a->for_https == b->for_https;
+}
+
+/* The wire, behind limits if there are any. */
+static int obtain_limits(struct guarded_upstream *upstream, const struct guarded_upstream *before)
+{
+	struct http_client *end;
+	int error;
+
+	if (before && before->limits && ends_alike(before, upstream)) {
+		upstream->limits = shared_limits_acquire(before->limits);
+		return 0;
+	}
+	error = shared_client_create(upstream->for_http, upstream->for_https, &end);
+	if (error < 0)
+		return error;
+	error = shared_limits_create(end, &upstream->settings->limits, &upstream->limits);
+	if (error < 0)
+		http_client_destroy(end);
+	return error;
+}
+
+static int add_end(struct guarded_upstream *upstream, struct wire_clients *wire,
+                   const struct guarded_upstream *before)
+{
+	struct http_client *limited;
 	int error = find_wires(upstream->settings, wire, &upstream->for_http, &upstream->for_https);
 
 	if (error < 0)
 		return error;
-	return shared_client_create(upstream->for_http, upstream->for_https, &upstream->client);
-}
-
-static int add_limits(struct guarded_upstream *upstream)
-{
-	const struct upstream_limits *limits = &upstream->settings->limits;
-	int error;
-
-	if (limits->permits == 0 && limits->per_second == 0)
-		return 0;
-	error = upstream_client_create(upstream->client, limits, &upstream->limits);
-	if (error == 0)
-		upstream->client = upstream->limits;
-	return error;
+	if (!has_limits(&upstream->settings->limits))
+		return shared_client_create(upstream->for_http, upstream->for_https,
+		                            &upstream->client);
+	error = obtain_limits(upstream, before);
+	if (error < 0)
+		return error;
+	limited = shared_limits_client(upstream->limits);
+	return shared_client_create(limited, limited, &upstream->client);
 }
 
 static int add_breaker(struct guarded_upstream *upstream)
@@ -105,12 +130,11 @@ static int add_hedge(struct guarded_upstream *upstream)
 	return error;
 }
 
-static int build_chain(struct guarded_upstream *upstream, struct wire_clients *wire, uint64_t seed)
+static int build_chain(struct guarded_upstream *upstream, struct wire_clients *wire, uint64_t seed,
+                       const struct guarded_upstream *before)
 {
-	int error = add_wire(upstream, wire);
+	int error = add_end(upstream, wire, before);
 
-	if (error == 0)
-		error = add_limits(upstream);
 	if (error == 0)
 		error = add_breaker(upstream);
 	if (error == 0)
@@ -127,6 +151,7 @@ static int build_chain(struct guarded_upstream *upstream, struct wire_clients *w
 static void destroy(struct guarded_upstream *upstream)
 {
 	http_client_destroy(upstream->client);
+	shared_limits_release(upstream->limits);
 	free(upstream->origin);
 	free(upstream->settings);
 	free(upstream);
@@ -140,7 +165,8 @@ static char *origin_of(const char *url)
 }
 
 int guarded_upstream_create(const struct upstream_settings *settings, struct wire_clients *wire,
-                            uint64_t seed, struct guarded_upstream **out)
+                            uint64_t seed, const struct guarded_upstream *before,
+                            struct guarded_upstream **out)
 {
 	struct guarded_upstream *upstream = calloc(1, sizeof(*upstream));
 	int error;
@@ -150,7 +176,7 @@ int guarded_upstream_create(const struct upstream_settings *settings, struct wir
 	atomic_init(&upstream->references, 1);
 	error = upstream_settings_copy(settings, &upstream->settings);
 	if (error == 0)
-		error = build_chain(upstream, wire, seed);
+		error = build_chain(upstream, wire, seed, before);
 	if (error == 0 && settings->url) {
 		upstream->origin = origin_of(settings->url);
 		error = upstream->origin ? 0 : -ENOMEM;
@@ -171,6 +197,13 @@ bool guarded_upstream_is(const struct guarded_upstream *upstream,
 	return upstream_settings_are_equal(upstream->settings, settings) &&
 	       find_wires(settings, wire, &for_http, &for_https) == 0 &&
 	       upstream->for_http == for_http && upstream->for_https == for_https;
+}
+
+void guarded_upstream_take_over(struct guarded_upstream *upstream)
+{
+	if (upstream->limits)
+		upstream_client_set_limits(shared_limits_client(upstream->limits),
+		                           &upstream->settings->limits);
 }
 
 void guarded_upstream_acquire(struct guarded_upstream *upstream)
@@ -199,7 +232,7 @@ void guarded_upstream_stats(struct guarded_upstream *upstream, struct upstream_s
 	if (upstream->breaker)
 		breaker_client_stats(upstream->breaker, &breaker);
 	if (upstream->limits)
-		upstream_client_usage(upstream->limits, &usage);
+		upstream_client_usage(shared_limits_client(upstream->limits), &usage);
 	*out = (struct upstream_stats){
 		.retries = retry.retries,
 		.retries_refused = retry.refused,

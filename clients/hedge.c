@@ -56,14 +56,13 @@ static uint64_t root(uint64_t number)
 	return low;
 }
 
-/* Of @count, a binomial's mean less twice its deviation: count * p - 2 * sqrt(count * p * (1 - p)).
- */
+/* Of @count, a binomial's mean less three deviations: count * p - 3 * sqrt(count * p * (1 - p)). */
 static uint32_t low_rank(uint64_t count, uint64_t percent)
 {
 	uint64_t mean = count * percent / 100;
-	uint64_t twice_deviation = root(4 * count * percent * (100 - percent) / 10000);
+	uint64_t deviations = root(9 * count * percent * (100 - percent) / 10000);
 
-	return mean > twice_deviation + 1 ? (uint32_t)(mean - twice_deviation) : 1;
+	return mean > deviations + 1 ? (uint32_t)(mean - deviations) : 1;
 }
 
 void hedge_learn(struct hedge *hedge, int64_t now_ns, int64_t took_ns)

@@ -12,7 +12,7 @@
  * calls.
  *
  * The moment is a percentile of what first attempts have taken of late. It is taken from
- * two standard errors below its rank: where just so many are slow, what is measured falls on
+ * three standard errors below its rank: where just so many are slow, what is measured falls on
  * the slow side half of the time, and none would be hedged then. The budget sees to it
  * that the second attempts stay few; as it runs short, it is kept for the slowest calls.
  *

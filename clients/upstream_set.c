@@ -119,7 +119,8 @@ static int obtain(const struct upstream_set_options *options,
 		before = wanted == options->absolute ? find_absolute(options->previous)
 		                                     : find_member(options->previous, wanted->name);
 	if (!before || !guarded_upstream_is(before->guarded, wanted, options->wire))
-		return guarded_upstream_create(wanted, options->wire, seed, out);
+		return guarded_upstream_create(wanted, options->wire, seed,
+		                               before ? before->guarded : NULL, out);
 	guarded_upstream_acquire(before->guarded);
 	*out = before->guarded;
 	return 0;
@@ -213,6 +214,9 @@ int upstream_set_create(const struct upstream_set_options *options, struct upstr
 		upstream_set_release(set);
 		return error;
 	}
+	/* Nothing can go wrong any more. */
+	for (size_t i = 0; i < set->count; i++)
+		guarded_upstream_take_over(set->members[i].guarded);
 	*out = set;
 	return 0;
 }

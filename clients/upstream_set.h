@@ -14,7 +14,8 @@
  * The upstreams that can be called by name, each with its limits, retries, breaker and
  * hedging, as the configuration has them at one time. A set never changes; a new
  * configuration is a new set, which takes over from the one before it the upstreams
- * whose settings are the same, with their breakers and counters. Connections outlive both.
+ * whose settings are the same, with their breakers and counters. Others keep the permits that
+ * are out, and their calls go by the new limits from then on. Connections outlive all sets.
  *
  *	set = upstream_holder_acquire(holder);         a request: one set for its whole life
  *	upstream = upstream_set_find(set, "inventory");
@@ -44,7 +45,8 @@ struct upstream_set_options {
 	struct url_allow allow; /* its patterns are copied */
 
 	struct wire_clients *wire;     /* borrowed; outlives the set */
-	struct upstream_set *previous; /* borrowed for the call; NULL: there is none */
+	struct upstream_set *previous; /* borrowed for the call; its calls go by the new limits
+	                                  once the set is made. NULL: there is none */
 	uint64_t seed;                 /* of random pauses */
 };
 

@@ -1,53 +1,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "clients/upstream_set.h"
 #include "tests/contract/many_calls.h"
+#include "tests/contract/upstream_set_fixture.h"
 #include "tests/fakes/scripted_client.h"
 
-/* The named upstreams: what is found, what a reload keeps, and that a call goes through all that
- * is configured. */
-
-static struct wire_clients *wire;
-static struct resolver *resolver;
-
-static int setup(void **state)
-{
-	(void)state;
-	assert_int_equal(resolver_create(&(struct resolver_options){.offload = lanes_for_tests()},
-	                                 &resolver),
-	                 0);
-	return wire_clients_create(&(struct wire_clients_options){.resolver = resolver}, &wire);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	wire_clients_destroy(wire);
-	resolver_destroy(resolver);
-	return 0;
-}
-
-static struct upstream_settings named(const char *name, const char *url)
-{
-	return (struct upstream_settings){
-		.name = name, .url = url, .wire.connect_timeout_ms = 1000};
-}
-
-static struct upstream_set *create(const struct upstream_settings *upstreams, size_t count,
-                                   struct upstream_set *previous)
-{
-	struct upstream_set *set = NULL;
-	size_t faulty;
-
-	assert_int_equal(upstream_set_create(&(struct upstream_set_options){.upstreams = upstreams,
-	                                                                    .count = count,
-	                                                                    .wire = wire,
-	                                                                    .previous = previous},
-	                                     &set, &faulty),
-	                 0);
-	return set;
-}
+/* The named upstreams: what is found, and that a call goes through all that is configured. */
 
 static void upstreams_are_found_by_their_names(void **state)
 {
@@ -56,7 +14,7 @@ static void upstreams_are_found_by_their_names(void **state)
 		named(NULL, "http://default"),
 		named("a", "https://ay/"),
 	};
-	struct upstream_set *set = create(upstreams, 3, NULL);
+	struct upstream_set *set = create_set(upstreams, 3, NULL);
 
 	(void)state;
 	assert_string_equal(upstream_set_find(set, "a")->origin, "https://ay");
@@ -74,7 +32,7 @@ static void upstreams_are_found_by_their_names(void **state)
 static void without_a_default_none_is_found(void **state)
 {
 	struct upstream_settings upstreams[] = {named("a", "http://a")};
-	struct upstream_set *set = create(upstreams, 1, NULL);
+	struct upstream_set *set = create_set(upstreams, 1, NULL);
 
 	(void)state;
 	assert_null(upstream_set_find(set, NULL));
@@ -85,7 +43,7 @@ static void each_speaks_the_client_of_its_scheme(void **state)
 {
 	struct upstream_settings upstreams[] = {named("a", "http://a"), named("b", "https://b"),
 	                                        named("c", "HTTP://c")};
-	struct upstream_set *set = create(upstreams, 3, NULL);
+	struct upstream_set *set = create_set(upstreams, 3, NULL);
 
 	(void)state;
 	assert_string_equal(upstream_set_find(set, "a")->client->ops->name, "http1");
@@ -106,7 +64,7 @@ static void what_a_call_brings_along_is_copied(void **state)
 	upstream.headers = &header;
 	upstream.header_count = 1;
 	upstream.timeout_ms = 700;
-	set = create(&upstream, 1, NULL);
+	set = create_set(&upstream, 1, NULL);
 	memset(value, 'x', strlen(value));
 	name[0] = 'x';
 	header.name = "x";
@@ -176,7 +134,7 @@ static void absolute_urls_are_called_if_they_are_allowed(void **state)
 
 static void without_patterns_no_absolute_url_is_called(void **state)
 {
-	struct upstream_set *set = create(NULL, 0, NULL);
+	struct upstream_set *set = create_set(NULL, 0, NULL);
 	const struct named_upstream *found;
 	const char *reason = NULL;
 
@@ -184,36 +142,6 @@ static void without_patterns_no_absolute_url_is_called(void **state)
 	assert_int_equal(upstream_set_find_absolute(set, "http://a/", &found, &reason), -EACCES);
 	assert_non_null(reason);
 	upstream_set_release(set);
-}
-
-static void a_reload_keeps_what_has_not_changed(void **state)
-{
-	struct http_header header = {"A", "1"}, other_header = {"A", "2"};
-	struct upstream_settings upstreams[] = {named("a", "http://a"), named("b", "http://b"),
-	                                        named("c", "http://c"), named("d", "http://d")};
-	struct upstream_set *before, *after;
-
-	(void)state;
-	upstreams[0].headers = &header;
-	upstreams[0].header_count = 1;
-	upstreams[1].headers = &header;
-	upstreams[1].header_count = 1;
-	before = create(upstreams, 4, NULL);
-	upstreams[1].headers = &other_header;
-	upstreams[2].retry = RETRY_DEFAULTS;
-	upstreams[3].name = "e";
-	after = create(upstreams, 4, before);
-	assert_ptr_equal(upstream_set_find(after, "a")->client,
-	                 upstream_set_find(before, "a")->client);
-	assert_ptr_not_equal(upstream_set_find(after, "b")->client,
-	                     upstream_set_find(before, "b")->client);
-	assert_ptr_not_equal(upstream_set_find(after, "c")->client,
-	                     upstream_set_find(before, "c")->client);
-	assert_null(upstream_set_find(after, "d"));
-	assert_non_null(upstream_set_find(after, "e"));
-	upstream_set_release(before);
-	assert_string_equal(upstream_set_find(after, "a")->headers[0].value, "1");
-	upstream_set_release(after);
 }
 
 static struct upstream_set *create_scripted(struct http_client *scripted)
@@ -225,7 +153,7 @@ static struct upstream_set *create_scripted(struct http_client *scripted)
 	upstream.retry = (struct retry_settings){.attempts = 3, .base_ms = 1, .max_ms = 1};
 	upstream.breaker = BREAKER_DEFAULTS;
 	upstream.hedge = HEDGE_DEFAULTS;
-	return create(&upstream, 1, NULL);
+	return create_set(&upstream, 1, NULL);
 }
 
 static void a_call_goes_through_all_of_it_and_is_counted(void **state)
@@ -269,80 +197,25 @@ static void a_call_goes_through_all_of_it_and_is_counted(void **state)
 	http_client_destroy(scripted);
 }
 
-static struct upstream_holder holder;
-
-/* Each call uses the set of the moment, and lets go of it. */
-struct user {
-	struct http_client client; /* first */
-};
-
-static enum http_failure call_current(struct http_client *client, struct http_call *call,
-                                      struct deadline deadline)
-{
-	struct upstream_set *set = upstream_holder_acquire(&holder);
-	enum http_failure failure;
-
-	(void)client;
-	(void)deadline;
-	failure = http_call_pass_on(upstream_set_find(set, "a")->client, call);
-	upstream_set_release(set);
-	return failure;
-}
-
-static const struct http_client_ops user_ops = {.name = "user", .call = call_current};
-
-static void swap_during_call(void *arg, const struct http_call *call, unsigned index,
-                             struct scripted_reply *reply)
-{
-	(void)arg;
-	(void)call;
-	(void)reply;
-	if (index % 10 == 0)
-		upstream_holder_swap(&holder, create_scripted(*(struct http_client **)arg));
-}
-
-static void calls_keep_their_set_while_it_is_replaced(void **state)
-{
-	struct executor *executor = start_executor(200);
-	struct http_client *scripted;
-	struct user user = {{&user_ops}};
-
-	(void)state;
-	assert_int_equal(
-		scripted_client_create(
-			&(struct scripted_options){.adjust = swap_during_call, .arg = &scripted},
-			&scripted),
-		0);
-	upstream_holder_init(&holder, create_scripted(scripted));
-	make_calls(executor, &(struct many_calls){.client = &user.client, .count = 150});
-	assert_int_equal(count_answered(200), 150);
-	upstream_holder_finish(&holder);
-	executor_destroy(executor);
-	http_client_destroy(scripted);
-}
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest cases[] = {
-		cmocka_unit_test_setup_teardown(upstreams_are_found_by_their_names, setup,
-	                                        teardown),
-		cmocka_unit_test_setup_teardown(without_a_default_none_is_found, setup, teardown),
-		cmocka_unit_test_setup_teardown(each_speaks_the_client_of_its_scheme, setup,
-	                                        teardown),
-		cmocka_unit_test_setup_teardown(what_a_call_brings_along_is_copied, setup,
-	                                        teardown),
-		cmocka_unit_test_setup_teardown(what_is_wrong_with_which_upstream_is_said, setup,
-	                                        teardown),
-		cmocka_unit_test_setup_teardown(absolute_urls_are_called_if_they_are_allowed, setup,
-	                                        teardown),
-		cmocka_unit_test_setup_teardown(without_patterns_no_absolute_url_is_called, setup,
-	                                        teardown),
-		cmocka_unit_test_setup_teardown(a_reload_keeps_what_has_not_changed, setup,
-	                                        teardown),
-		cmocka_unit_test_setup_teardown(a_call_goes_through_all_of_it_and_is_counted, setup,
-	                                        teardown),
-		cmocka_unit_test_setup_teardown(calls_keep_their_set_while_it_is_replaced, setup,
-	                                        teardown),
+		cmocka_unit_test_setup_teardown(upstreams_are_found_by_their_names, start_wire,
+	                                        stop_wire),
+		cmocka_unit_test_setup_teardown(without_a_default_none_is_found, start_wire,
+	                                        stop_wire),
+		cmocka_unit_test_setup_teardown(each_speaks_the_client_of_its_scheme, start_wire,
+	                                        stop_wire),
+		cmocka_unit_test_setup_teardown(what_a_call_brings_along_is_copied, start_wire,
+	                                        stop_wire),
+		cmocka_unit_test_setup_teardown(what_is_wrong_with_which_upstream_is_said,
+	                                        start_wire, stop_wire),
+		cmocka_unit_test_setup_teardown(absolute_urls_are_called_if_they_are_allowed,
+	                                        start_wire, stop_wire),
+		cmocka_unit_test_setup_teardown(without_patterns_no_absolute_url_is_called,
+	                                        start_wire, stop_wire),
+		cmocka_unit_test_setup_teardown(a_call_goes_through_all_of_it_and_is_counted,
+	                                        start_wire, stop_wire),
 	};
 
 	return run_over_executor(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));

@@ -5,51 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "clients/upstream_set.h"
-#include "tests/contract/over_executor.h"
+#include "tests/contract/upstream_set_fixture.h"
 
 /* The clients that upstreams share, and when one needs another. */
-
-static struct wire_clients *wire;
-static struct resolver *resolver;
-
-static int setup(void **state)
-{
-	(void)state;
-	assert_int_equal(resolver_create(&(struct resolver_options){.offload = lanes_for_tests()},
-	                                 &resolver),
-	                 0);
-	return wire_clients_create(&(struct wire_clients_options){.resolver = resolver}, &wire);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	wire_clients_destroy(wire);
-	resolver_destroy(resolver);
-	return 0;
-}
-
-static struct upstream_settings named(const char *name, const char *url)
-{
-	return (struct upstream_settings){
-		.name = name, .url = url, .wire.connect_timeout_ms = 1000};
-}
-
-static struct upstream_set *create(const struct upstream_settings *upstreams, size_t count,
-                                   struct upstream_set *previous)
-{
-	struct upstream_set *set = NULL;
-	size_t faulty;
-
-	assert_int_equal(upstream_set_create(&(struct upstream_set_options){.upstreams = upstreams,
-	                                                                    .count = count,
-	                                                                    .wire = wire,
-	                                                                    .previous = previous},
-	                                     &set, &faulty),
-	                 0);
-	return set;
-}
 
 static void upstreams_that_are_spoken_to_alike_share_a_client(void **state)
 {
@@ -128,8 +86,8 @@ static void a_reload_reads_certificates_that_have_changed(void **state)
 	(void)close(fd);
 	write_file(path, "first\n", certificate);
 	upstream.wire.ca_file = path;
-	first = create(&upstream, 1, NULL);
-	same = create(&upstream, 1, first);
+	first = create_set(&upstream, 1, NULL);
+	same = create_set(&upstream, 1, first);
 	assert_ptr_equal(upstream_set_find(same, "a")->client,
 	                 upstream_set_find(first, "a")->client);
 	write_file(path, "broken", "");
@@ -140,7 +98,7 @@ static void a_reload_reads_certificates_that_have_changed(void **state)
 	                                     &changed, &faulty),
 	                 -EBADMSG);
 	write_file(path, "renewed\n", certificate);
-	changed = create(&upstream, 1, first);
+	changed = create_set(&upstream, 1, first);
 	assert_ptr_not_equal(upstream_set_find(changed, "a")->client,
 	                     upstream_set_find(first, "a")->client);
 	assert_int_equal(unlink(path), 0);
@@ -153,11 +111,11 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test_setup_teardown(upstreams_that_are_spoken_to_alike_share_a_client,
-	                                        setup, teardown),
-		cmocka_unit_test_setup_teardown(the_protocol_that_is_wanted_is_spoken, setup,
-	                                        teardown),
+	                                        start_wire, stop_wire),
+		cmocka_unit_test_setup_teardown(the_protocol_that_is_wanted_is_spoken, start_wire,
+	                                        stop_wire),
 		cmocka_unit_test_setup_teardown(a_reload_reads_certificates_that_have_changed,
-	                                        setup, teardown),
+	                                        start_wire, stop_wire),
 	};
 
 	return run_over_executor(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
