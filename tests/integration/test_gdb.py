@@ -116,7 +116,8 @@ class Gdb(unittest.TestCase):
         self.assertNotIn(" main (", parent)
         self.assertRegex(child, r"squared = (49|64|81)\b")
         self.assertRegex(child, r"\[coroutine \d+ \(parked child\), parked")
-        self.assert_calls(thread, ["main"])
+        # The kernel gives the signal that makes a core to main() as a rule, not always.
+        self.assertRegex(thread, r" (main|driver_main|monitor_main) \(")
         self.assertNotIn("coroutine_park", thread)
         self.assert_calls(reader, ["coroutine_main", "reader_run", "read_to_the_end"])
 
