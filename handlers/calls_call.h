@@ -11,6 +11,7 @@
 #include "handlers/calls_reply.h"
 #include "handlers/text_buffer.h"
 
+struct calls_judge;    /* handlers/calls_judge.h */
 struct named_upstream; /* clients/upstream_set.h */
 
 /** What became of a call: what becomes of a child of a batch, or this: a call it depends on has
@@ -29,6 +30,8 @@ struct calls_call {
 	size_t header_count;
 	size_t number;       /* its place in the list */
 	size_t memory_bytes; /* what looking at its reply may take */
+
+	struct calls_judge *judge; /* set when it is made; borrowed */
 
 	/* The plan fills in the request but for its headers; what the call owns of the outcome is
 	 * freed once that has been printed. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "clients/upstream_set.h"
+#include "handlers/calls_judge.h"
 #include "handlers/request_context.h"
 
 /* Behind the headers of the plan, so that each call has a span of its own. @context lasts as long
@@ -68,5 +69,6 @@ int calls_call_make(struct task *task)
 		call->outcome = look_at_reply(call);
 	if (call->outcome != HTTP_OK)
 		http_call_finish(&call->made);
+	calls_judge_tell(call->judge, calls_call_is_success(call));
 	return 0;
 }

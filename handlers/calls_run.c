@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "executors/scope.h"
+#include "handlers/calls_judge.h"
 #include "handlers/calls_window.h"
 
 enum { FORKS_BETWEEN_YIELDS = 1000 };
@@ -25,9 +26,7 @@ struct run {
 	struct queue ready;   /* nothing they wait for is left */
 	struct queue settled; /* and nobody has been told of them yet */
 	size_t out;           /* forked, and not handed out yet */
-	size_t wanted; /* successes that are missing for the policy to be satisfied; 0: it is,
-	                  or wants none */
-	bool fails_fast;
+	struct calls_judge judge;
 	int error; /* of the writer */
 };
 
@@ -50,17 +49,6 @@ static void settle(struct run *run, size_t place, unsigned outcome)
 	call->outcome = outcome;
 	call->is_settled = true;
 	push(&run->settled, place);
-}
-
-/* What the policy makes of a call that is settled. */
-static void apply_policy(struct run *run, const struct calls_call *call)
-{
-	bool is_success = calls_call_is_success(call);
-
-	if (is_success && run->wanted > 0 && --run->wanted == 0)
-		scope_cancel(&run->scope, CANCEL_SIBLING_DONE);
-	if (!is_success && run->fails_fast)
-		scope_cancel(&run->scope, CANCEL_SIBLING_DONE);
 }
 
 static void free_dependents(struct run *run, size_t place)
@@ -98,7 +86,8 @@ static void tell(struct run *run)
 		size_t place = pop(&run->settled);
 		struct calls_call *call = &run->calls[place];
 
-		apply_policy(run, call);
+		if (!call->has_run)
+			calls_judge_tell(&run->judge, false);
 		free_dependents(run, place);
 		calls_window_add(&run->window, call->made.memory_taken);
 		write_result(run, call);
@@ -110,14 +99,15 @@ static void fork_ready(struct run *run)
 {
 	while (run->ready.first < run->ready.end && run->out < calls_window_limit(&run->window)) {
 		size_t place = pop(&run->ready);
-		struct task *task = &run->calls[place].task;
+		struct calls_call *call = &run->calls[place];
 		int error;
 
 		if (run->ready.first % FORKS_BETWEEN_YIELDS == 0)
 			task_yield();
-		task->run = calls_call_make;
-		task->name = "fanout call";
-		error = scope_fork(&run->scope, task);
+		call->judge = &run->judge;
+		call->task.run = calls_call_make;
+		call->task.name = "fanout call";
+		error = scope_fork(&run->scope, &call->task);
 		if (error == -ECANCELED)
 			break; /* as the rest will be, once all that are out are back */
 		if (error) {
@@ -168,11 +158,6 @@ static void settle_rest(struct run *run)
 	tell(run);
 }
 
-static size_t successes_wanted(const struct calls_running *how)
-{
-	return how->policy == CALLS_FIRST ? 1 : how->policy == CALLS_QUORUM ? how->quorum : 0;
-}
-
 size_t calls_run_bytes(size_t count)
 {
 	return 2 * count * sizeof(uint32_t);
@@ -186,8 +171,6 @@ int calls_run(struct calls_call *calls, size_t count, struct calls_graph *graph,
 		.count = count,
 		.graph = graph,
 		.writer = writer,
-		.wanted = successes_wanted(how),
-		.fails_fast = how->policy == CALLS_FAIL_FAST,
 		.ready.places = malloc(calls_run_bytes(count)),
 	};
 
@@ -195,6 +178,7 @@ int calls_run(struct calls_call *calls, size_t count, struct calls_graph *graph,
 		return -ENOMEM;
 	run.settled.places = run.ready.places + count;
 	calls_window_init(&run.window, how->window_bytes);
+	calls_judge_init(&run.judge, &run.scope, how->policy, how->quorum);
 	scope_open(&run.scope, &(struct scope_options){.policy = SCOPE_COLLECT,
 	                                               .max_parallel = how->max_parallel,
 	                                               .deadline = how->deadline});
