@@ -15,8 +15,11 @@ static void encode_group(const unsigned char *bytes, size_t count, char out[4])
 	bits |= count > 2 ? bytes[2] : 0;
 	out[0] = alphabet[bits >> 18];
 	out[1] = alphabet[bits >> 12 & 63];
-	out[2] = count > 1 ? alphabet[bits >> 6 & 63] : '=';
-	out[3] = count > 2 ? alphabet[bits & 63] : '=';
+	out[2] = out[3] = '=';
+	if (count > 1)
+		out[2] = alphabet[bits >> 6 & 63];
+	if (count > 2)
+		out[3] = alphabet[bits & 63];
 }
 
 void base64_append(struct text_buffer *buffer, const char *bytes, size_t count)

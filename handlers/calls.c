@@ -257,13 +257,17 @@ static void enter_and_run(struct serving *serving)
 	size_t used = serving->request.bytes + bytes_of_numbers(serving) + serving->plan.bytes;
 	size_t left = memory_left(serving, used), taken;
 	struct memory_budget *memory = serving->options->limits.memory;
-	struct admission_need need = need_of(serving, used, left);
+	struct admission_need need;
 
+	if (!memory) {
+		run_and_answer(serving, left);
+		return;
+	}
+	need = need_of(serving, used, left);
 	if (!admission_enter(memory, &need, serving->response, &taken))
 		return;
 	run_and_answer(serving, left);
-	if (memory)
-		memory_budget_give(memory, taken);
+	memory_budget_give(memory, taken);
 }
 
 static int prepare(struct serving *serving)

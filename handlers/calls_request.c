@@ -1,5 +1,6 @@
 #include "handlers/calls_request.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,6 +163,7 @@ static int read_entries(struct reader *reader)
 {
 	struct calls_request *request = reader->request;
 
+	assert(request->count > 0); /* read_requests() has seen to that */
 	request->bytes += request->count * sizeof(*request->entries);
 	if (request->bytes > reader->bounds->memory_bytes)
 		return -ENOBUFS;

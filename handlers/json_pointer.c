@@ -26,11 +26,15 @@ void json_pointer_add_member(struct json_pointer *pointer, const char *key, size
 	at = pointer->text + pointer->length;
 	*at++ = '/';
 	for (size_t i = 0; i < length; i++) {
-		bool is_escaped = key[i] == '~' || key[i] == '/';
-
-		*at++ = is_escaped ? '~' : key[i];
-		if (is_escaped)
-			*at++ = key[i] == '~' ? '0' : '1';
+		if (key[i] == '~') {
+			*at++ = '~';
+			*at++ = '0';
+		} else if (key[i] == '/') {
+			*at++ = '~';
+			*at++ = '1';
+		} else {
+			*at++ = key[i];
+		}
 	}
 	*at = '\0';
 	pointer->length = (size_t)(at - pointer->text);

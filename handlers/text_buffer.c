@@ -101,15 +101,17 @@ static void append_escape(struct text_buffer *buffer, char byte)
 {
 	static const char plain[] = "\"\\\n\r\t", letters[] = "\"\\nrt";
 	const char *found = byte ? strchr(plain, byte) : NULL;
-	char brief[] = {'\\', found ? letters[found - plain] : '\0'};
+	char brief[] = {'\\', 0};
 	char escape[] = "\\u00xx";
 
 	escape[4] = "0123456789abcdef"[(unsigned char)byte / 16];
 	escape[5] = "0123456789abcdef"[(unsigned char)byte % 16];
-	if (found)
-		text_buffer_append_bytes(buffer, brief, sizeof(brief));
-	else
+	if (!found) {
 		text_buffer_append_bytes(buffer, escape, sizeof(escape) - 1);
+		return;
+	}
+	brief[1] = letters[found - plain];
+	text_buffer_append_bytes(buffer, brief, sizeof(brief));
 }
 
 void text_buffer_append_escaped(struct text_buffer *buffer, const char *text, size_t count)

@@ -76,18 +76,28 @@ static void check_violation(const struct calls_violation *violation)
 	response_finish(&response);
 }
 
+static void check_url(const char *url)
+{
+	assert(url[0]);
+	for (; *url; url++)
+		assert(*url > ' ' && *url <= '~');
+}
+
+static void check_header(const struct http_header *header)
+{
+	assert(http_header_is_valid(header));
+	assert(!http_header_is_reserved(header->name));
+}
+
 static void check_call(const struct calls_call *call)
 {
 	const struct http_call *made = &call->made;
 
-	assert(made->url && made->method && made->timeout_ms > 0);
+	assert(made->method && made->timeout_ms > 0);
 	assert(made->body || made->body_len == 0);
-	for (const char *at = made->url; *at; at++)
-		assert(*at > ' ' && *at <= '~');
-	for (size_t i = 0; i < call->header_count; i++) {
-		assert(http_header_is_valid(&call->headers[i]));
-		assert(!http_header_is_reserved(call->headers[i].name));
-	}
+	check_url(made->url);
+	for (size_t i = 0; i < call->header_count; i++)
+		check_header(&call->headers[i]);
 }
 
 static int plan(const struct calls_request *request, struct calls_violation *violation)
