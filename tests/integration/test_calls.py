@@ -5,6 +5,8 @@ import http.client
 import json
 import os
 import random
+import re
+import signal
 import tempfile
 import time
 import unittest
@@ -19,6 +21,11 @@ EVENTS = {**JSON, "Accept": "text/event-stream"}
 
 def slow(i, ms, **more):
     return {"id": str(i), "url": f"/slow?ms={ms}", **more}
+
+
+def rss_mib(server):
+    with open(f"/proc/{server.process.pid}/status") as status:
+        return int(re.search(r"VmRSS:\s+(\d+) kB", status.read())[1]) / 1024
 
 
 class Stream:
@@ -50,6 +57,19 @@ class Stream:
                 data.append(value)
             elif field == "event":
                 event = value
+
+
+class Drain(unittest.TestCase):
+    def test_ends_lists_with_what_they_have(self):
+        with Server("--drain-ms", "300") as server:
+            calls = [slow(0, 0), slow(1, 20000)]
+            lines = (json.loads(line) for line, _ in Stream(server, NDJSON, calls).lines())
+            self.assertEqual(next(lines)["status"], 200)
+            server.wait_for_in_flight(1)
+            server.process.send_signal(signal.SIGTERM)
+            self.assertEqual(next(lines)["error"], "canceled")
+            self.assertEqual(next(lines)["coverage"]["degraded"], {"canceled": 1})
+            self.assertEqual(server.process.wait(10 * PATIENCE), 0)
 
 
 class Calls(unittest.TestCase):
@@ -318,6 +338,28 @@ class Calls(unittest.TestCase):
             self.server.wait_for_in_flight(49)
             connection.close()
             self.await_no_calls(time.monotonic(), 0.25)
+
+    def test_holds_for_a_slow_reader_only_what_it_has_not_read(self):
+        self.server.wait_for_in_flight(0)
+        calls = [slow(i, 10) for i in range(2000)]
+        for call in calls:
+            call["url"] += "&bytes=102400"
+        before_mib = rss_mib(self.server)
+        stream = Stream(self.server, NDJSON, calls)
+        read_bytes, peak_mib, others_s = 0, 0, []
+        for _ in range(20):  # at about 1 MiB/s
+            read_bytes += len(stream.response.read(52429))
+            start = time.monotonic()
+            self.assertEqual(self.post(slow(1, 10))["coverage"]["succeeded"], 1)
+            others_s.append(time.monotonic() - start)
+            peak_mib = max(peak_mib, rss_mib(self.server))
+            time.sleep(max(0, 0.05 - others_s[-1]))
+        stream.connection.close()
+        print(f"{EXECUTOR}: {peak_mib - before_mib:.0f} MiB more for a reader of {read_bytes} bytes; "
+              f"beside it {sorted(others_s)[10] * 1000:.0f} ms")
+        if PATIENCE == 1:  # sanitizers take memory of their own
+            self.assertLess(peak_mib - before_mib, 64)
+        self.server.wait_for_in_flight(0)
 
     def test_each_call_has_a_span_of_its_own_in_the_trace_of_the_request(self):
         trace = "0af7651916cd43dd8448eb211c80319c"
