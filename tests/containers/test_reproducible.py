@@ -4,11 +4,11 @@ import hashlib
 import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 import unittest
 
-SOURCE = pathlib.Path(__file__).parents[2]
+import containers
+
 BUILD = pathlib.Path(os.environ["BUILD"])
 PROGRAMS = ["server/fanoutd", "server/slow-endpoint"]
 FOLDERS = ["clients", "executors", "handlers", "server"]
@@ -20,7 +20,7 @@ class Programs(unittest.TestCase):
             source = pathlib.Path(directory) / "of-the-source"
             source.mkdir()
             for name in ["meson.build", "meson_options.txt", *FOLDERS]:
-                subprocess.run(["cp", "-r", SOURCE / name, source], check=True)
+                subprocess.run(["cp", "-r", containers.SOURCE / name, source], check=True)
             build = pathlib.Path(directory) / "elsewhere/tree"
             run("meson", "setup", build, source, "-Dtests=false")
             run("ninja", "-C", build)
@@ -40,9 +40,9 @@ def digest(path):
 
 
 if __name__ == "__main__":
+    containers.run_only_when_asked()
     options = subprocess.run(["meson", "introspect", BUILD, "--buildoptions"],
                              capture_output=True, check=True).stdout
     if b'"debugoptimized"' not in options:
-        print("skipped: not the build that is shipped")
-        sys.exit(77)
-    unittest.main(verbosity=2)
+        containers.skip("not the build that is shipped")
+    containers.main()
