@@ -427,7 +427,6 @@ int app_start(struct app *app, const struct config *config, char error_text[APP_
 		stop_inner(app);
 		return error;
 	}
-	cpu_watch_log(&app->cpus, app->carriers);
 	memory_watch_log(&app->memory);
 	watchdog_init(&app->watchdog, &app->notifier, &app->fronts, &app->executors);
 	return 0;

@@ -31,16 +31,6 @@ int cpu_watch_init(struct cpu_watch *watch)
 	return 0;
 }
 
-void cpu_watch_log(const struct cpu_watch *watch, unsigned carriers)
-{
-	const struct cpu_quota *quota = &watch->quota;
-
-	log_event(LOG_SEVERITY_INFO, "cpus",
-	          "usable=%u quota=%g affinity=%u cgroup=%d limited_by=\"%s\" carriers=%u",
-	          quota->usable, quota->quota_cpus, quota->affinity_cpus, quota->cgroup,
-	          quota->limited_by, carriers);
-}
-
 void cpu_watch_finish(struct cpu_watch *watch)
 {
 	cpu_quota_reader_destroy(watch->reader);

@@ -20,9 +20,6 @@ struct cpu_watch {
 /** Read for the first time. Returns 0; -ENOMEM. */
 int cpu_watch_init(struct cpu_watch *watch);
 
-/** Log what was read at the start, and that there are @carriers because of it. Main thread only. */
-void cpu_watch_log(const struct cpu_watch *watch, unsigned carriers);
-
 void cpu_watch_finish(struct cpu_watch *watch);
 
 /** Read again, and log what has changed. Returns the usable CPUs. Main thread only. */

@@ -42,10 +42,12 @@ class Server:
         host="127.0.0.1",
         slow_listen="127.0.0.1:0",
         stderr=None,
+        through=(),
     ):
+        """@through is a command that runs what it is given, in the same process."""
         self.host = host
         listen = f"[{host}]:0" if ":" in host else f"{host}:0"
-        command = [PROGRAM, "--listen", listen, "--executor", executor]
+        command = [*through, PROGRAM, "--listen", listen, "--executor", executor]
         if slow_listen:
             command += ["--slow-listen", slow_listen]
         self.log = tempfile.TemporaryFile("w+")
