@@ -124,6 +124,7 @@ void http_call_finish(struct http_call *call)
 	free(call->reply_headers);
 	call->reply_headers = NULL;
 	call->reply_header_count = 0;
+	call->reply_header_bytes = 0;
 	if (call->memory_taken > 0)
 		reply_memory_give(call->memory, call->memory_taken);
 	call->memory_taken = 0;

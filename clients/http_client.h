@@ -73,6 +73,7 @@ struct http_call {
 	 * http_call_finish(). NULL if failed. */
 	struct http_header *reply_headers;
 	size_t reply_header_count;
+	size_t reply_header_bytes; /* that the block takes */
 	bool replied; /* something of a reply came, also if the call has failed; with libcurl, a
 	                 line at least */
 	/* How long to wait before trying again, as a reply 429 or 503 asks (RFC 9110, 10.2.3); 0: a

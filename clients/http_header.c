@@ -1,5 +1,6 @@
 #include "clients/http_header.h"
 
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
@@ -32,11 +33,32 @@ static bool is_blank(char byte)
 	return byte == ' ' || byte == '\t';
 }
 
+/* Whether none of the eight bytes at @text is a control character: below a space, or a DEL. By
+ * the usual trick with borrows
+ * (https://graphics.stanford.edu/~seander/bithacks.html#HasLessInWord); a tab is one, too. */
+static bool is_plain_word(const char *text)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones * 0x80;
+	uint64_t word, xored;
+
+	memcpy(&word, text, sizeof(word));
+	xored = word ^ ones * 0x7f;
+	return ((((word - ones * ' ') & ~word) | ((xored - ones) & ~xored)) & highs) == 0;
+}
+
 bool http_header_value_is_valid(const char *value, size_t length)
 {
-	for (size_t i = 0; i < length; i++)
+	size_t i = 0;
+
+	while (i < length) {
+		if (length - i >= 8 && is_plain_word(value + i)) {
+			i += 8;
+			continue;
+		}
 		if (((unsigned char)value[i] < ' ' && value[i] != '\t') || value[i] == 0x7f)
 			return false;
+		i++;
+	}
 	return length == 0 || (!is_blank(value[0]) && !is_blank(value[length - 1]));
 }
 

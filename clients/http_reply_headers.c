@@ -52,6 +52,7 @@ void http_reply_headers_move(struct http_reply_headers *headers, struct http_cal
 	assert(!call->reply_headers);
 	call->reply_headers = headers->headers;
 	call->reply_header_count = headers->count;
+	call->reply_header_bytes = (size_t)(headers->text - (char *)headers->headers);
 }
 
 bool http_asks_for_patience(int status)

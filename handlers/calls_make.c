@@ -32,10 +32,7 @@ static bool take_memory(struct http_call *made)
 
 	if (bytes < made->memory_taken)
 		bytes = made->memory_taken;
-	for (size_t i = 0; i < made->reply_header_count; i++)
-		bytes += sizeof(*made->reply_headers) + strlen(made->reply_headers[i].name) +
-		         strlen(made->reply_headers[i].value) + 2;
-	return http_call_take_memory(made, bytes);
+	return http_call_take_memory(made, bytes + made->reply_header_bytes);
 }
 
 static unsigned look_at_reply(struct calls_call *call)

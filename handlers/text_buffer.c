@@ -60,11 +60,6 @@ void text_buffer_append_bytes(struct text_buffer *buffer, const char *bytes, siz
 	buffer->length += count;
 }
 
-void text_buffer_append(struct text_buffer *buffer, const char *text)
-{
-	text_buffer_append_bytes(buffer, text, strlen(text));
-}
-
 void text_buffer_append_unsigned(struct text_buffer *buffer, uint64_t number)
 {
 	char digits[MAX_DIGITS];

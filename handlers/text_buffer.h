@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /*
  * Text that grows at its end up to a limit, for answers too long to be built as
@@ -27,8 +28,11 @@ void text_buffer_init(struct text_buffer *buffer, size_t max_bytes);
 void text_buffer_finish(struct text_buffer *buffer);
 
 /** @text without its NUL; @bytes whatever they are; @number in decimal. */
-void text_buffer_append(struct text_buffer *buffer, const char *text);
 void text_buffer_append_bytes(struct text_buffer *buffer, const char *bytes, size_t count);
+static inline void text_buffer_append(struct text_buffer *buffer, const char *text)
+{
+	text_buffer_append_bytes(buffer, text, strlen(text)); /* of a literal, known beforehand */
+}
 void text_buffer_append_unsigned(struct text_buffer *buffer, uint64_t number);
 
 /** "0x7f3e" for @number. */

@@ -35,6 +35,17 @@ static void values_are_one_line(void **state)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		if (is_valid("a", bad[i]))
 			fail_msg("\"%s\" is no value", bad[i]);
+	for (size_t at = 0; at < 20; at++) {
+		char value[21] = "abcdefgh\xff\x80~!ijklmnop";
+
+		assert_true(http_header_value_is_valid(value, 20));
+		value[at] = 0x7f;
+		assert_false(http_header_value_is_valid(value, 20));
+		value[at] = 0x1f;
+		assert_false(http_header_value_is_valid(value, 20));
+		value[at] = '\t';
+		assert_true(http_header_value_is_valid(value, 20) == (at > 0 && at < 19));
+	}
 	assert_false(http_header_value_is_valid("a\0b", 3));
 }
 
