@@ -189,6 +189,7 @@ static int refuse_syntax(const char *text, const json_error_t *error,
 
 	json_pointer_of_offset(text, offset, &violation->pointer);
 	switch (json_error_code(error)) {
+	case json_error_unknown: /* all else has a code */
 	case json_error_out_of_memory:
 		return -ENOMEM;
 	case json_error_duplicate_key:
