@@ -132,7 +132,7 @@ def spdx_of_package(package, release):
         "SPDXID": f"SPDXRef-Package-{re.sub('[^a-zA-Z0-9.-]', '-', package)}",
         "name": package,
         "versionInfo": version,
-        "supplier": f"Person: {field(package, 'Maintainer')}",
+        "supplier": "Organization: Debian",
         "sourceInfo": "built from the Debian source package "
                       f"{field(package, 'source:Package')} {field(package, 'source:Version')}",
         "downloadLocation": "NOASSERTION",
