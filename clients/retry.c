@@ -2,22 +2,15 @@
 
 #include <assert.h>
 
+#include "executors/splitmix64.h"
+
 #define MS_NS INT64_C(1000000)
 #define SECOND_NS INT64_C(1000000000)
-
-static uint64_t next(struct retry_random *random)
-{
-	uint64_t mixed = random->state += UINT64_C(0x9e3779b97f4a7c15);
-
-	mixed = (mixed ^ (mixed >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	mixed = (mixed ^ (mixed >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return mixed ^ (mixed >> 31);
-}
 
 /* The bias of the remainder is below 2^-23 for what is asked here, ten minutes in nanoseconds. */
 uint64_t retry_random_upto(struct retry_random *random, uint64_t limit)
 {
-	uint64_t number = next(random);
+	uint64_t number = splitmix64_next(&random->state);
 
 	return limit == UINT64_MAX ? number : number % (limit + 1);
 }

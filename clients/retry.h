@@ -21,10 +21,9 @@ enum { RETRY_ATTEMPTS_MAX = 10 };
 
 #define RETRY_DEFAULTS ((struct retry_settings){.attempts = 3, .base_ms = 50, .max_ms = 1000})
 
-/** A source of random numbers that can be repeated: SplitMix64 (Steele, Lea and Flood, OOPSLA
- * 2014). Any seed will do. Guarded by its owner. */
+/** A source of random numbers that can be repeated. Any seed will do. Guarded by its owner. */
 struct retry_random {
-	uint64_t state;
+	uint64_t state; /* for splitmix64_next() */
 };
 
 /** The next number, from 0 up to @limit, which is included. */

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "executors/splitmix64.h"
 #include "executors/task_context.h"
 
 enum { TRACE_ID_DIGITS = 32, SPAN_ID_DIGITS = 16, FLAGS_DIGITS = 2 };
@@ -106,20 +107,11 @@ void request_context_init(struct request_context *context, const struct request 
 		write_id(context->trace_id, random[2], random[3] | 1);
 }
 
-/* splitmix64 (Steele, Lea, Flood 2014): a bijection, so that spans of a request differ. */
-static uint64_t mix(uint64_t number)
-{
-	number *= UINT64_C(0x9e3779b97f4a7c15);
-	number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	number = (number ^ (number >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return number ^ (number >> 31);
-}
-
-/* Span 0 is the request's own. */
+/* Span 0 is the request's own. Each has a state of its own, and so another number. */
 static void write_traceparent(const struct request_context *context, uint64_t number,
                               char text[TRACEPARENT_BYTES])
 {
-	uint64_t span = mix(context->span_seed + number);
+	uint64_t state = context->span_seed + number, span = splitmix64_next(&state);
 	char *place = mempcpy(text, "00-", 3);
 
 	place = mempcpy(place, context->trace_id, TRACE_ID_DIGITS);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "executors/splitmix64.h"
 #include "server/exchange.h"
 
 /* How much later than the deadline the front answers itself. The deadline is also the one of the
@@ -37,16 +38,10 @@ void exchange_set_finish(struct exchange_set *set)
 	disconnect_watch_finish(&set->watch);
 }
 
-/* splitmix64 (Steele, Lea, Flood 2014), from where the kernel has put us. */
 void exchange_set_random(struct exchange_set *set, uint64_t numbers[4])
 {
-	for (size_t i = 0; i < 4; i++) {
-		uint64_t number = set->random += UINT64_C(0x9e3779b97f4a7c15);
-
-		number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-		number = (number ^ (number >> 27)) * UINT64_C(0x94d049bb133111eb);
-		numbers[i] = number ^ (number >> 31);
-	}
+	for (size_t i = 0; i < 4; i++)
+		numbers[i] = splitmix64_next(&set->random);
 }
 
 /* When the front gives up on the oldest request that waits. */

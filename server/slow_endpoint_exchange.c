@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "executors/deadline.h"
+#include "executors/splitmix64.h"
 #include "server/slow_endpoint_request.h"
 
 #define LINGER_NS INT64_C(1000000000)
@@ -125,14 +126,10 @@ static int prepare_answer(struct slow_connection *connection, const struct slow_
 	return set_text(connection, request->refused_status, "text/plain", request->refused_text);
 }
 
-/* Uniform in 0 … @max_ns, by splitmix64 (Steele, Lea and Flood, 2014). */
+/* Uniform in 0 … @max_ns. */
 static int64_t random_ns(struct slow_loop *loop, uint64_t max_ns)
 {
-	uint64_t z = loop->random_state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return (int64_t)((z ^ z >> 31) % (max_ns + 1));
+	return (int64_t)(splitmix64_next(&loop->random_state) % (max_ns + 1));
 }
 
 static enum step answer_slow(struct slow_connection *connection)

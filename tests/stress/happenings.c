@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+#include "executors/splitmix64.h"
 #include "tests/with_cmocka.h"
 
 static const char *const names[HAPPENING_KINDS] = {
@@ -85,11 +86,7 @@ unsigned happenings_judge(enum happening expected)
 
 uint64_t draw(uint64_t *state)
 {
-	uint64_t z = *state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
+	return splitmix64_next(state);
 }
 
 unsigned draw_below(uint64_t *state, unsigned limit)
