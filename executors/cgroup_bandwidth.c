@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "executors/cgroup_file.h"
+#include "executors/text_file.h"
 
 enum { DEFAULT_PERIOD_US = 100000 }; /* the kernel's, and what a lone quota in cpu.max means */
 
@@ -60,10 +61,10 @@ int cgroup_bandwidth_read(int directory_fd, int version, struct cgroup_bandwidth
 int cgroup_throttling_read(int directory_fd, int version, struct cgroup_throttling *out)
 {
 	char text[CGROUP_STAT_BYTES] = "";
-	int error = cgroup_file_read(directory_fd, "cpu.stat", text, sizeof(text));
+	ssize_t length = text_file_read(directory_fd, "cpu.stat", text, sizeof(text));
 
-	if (error)
-		return error;
+	if (length < 0)
+		return (int)length;
 	*out = (struct cgroup_throttling){
 		.periods = cgroup_file_stat(text, "nr_periods "),
 		.throttled_periods = cgroup_file_stat(text, "nr_throttled "),

@@ -1,41 +1,18 @@
 #include "executors/cgroup_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "executors/decimal.h"
-
-int cgroup_file_read(int directory_fd, const char *name, char *text, size_t text_bytes)
-{
-	int fd = openat(directory_fd, name, O_RDONLY | O_CLOEXEC);
-	size_t used = 0;
-	ssize_t got;
-	int error;
-
-	if (fd < 0)
-		return -errno;
-	do {
-		got = read(fd, text + used, text_bytes - used);
-		if (got > 0)
-			used += (size_t)got;
-	} while (used < text_bytes && (got > 0 || (got < 0 && errno == EINTR)));
-	error = got < 0 ? -errno : 0;
-	close(fd);
-	if (error)
-		return error;
-	if (used == text_bytes)
-		return -EFBIG;
-	text[used] = '\0';
-	return 0;
-}
+#include "executors/text_file.h"
 
 int cgroup_file_read_limit(int directory_fd, const char *name, char text[CGROUP_LIMIT_BYTES])
 {
-	int error = cgroup_file_read(directory_fd, name, text, CGROUP_LIMIT_BYTES);
+	ssize_t length = text_file_read(directory_fd, name, text, CGROUP_LIMIT_BYTES);
 
-	return error == -EFBIG ? -EINVAL : error;
+	if (length < 0)
+		return length == -EFBIG ? -EINVAL : (int)length;
+	return 0;
 }
 
 bool cgroup_file_take_number(const char **cursor, uint64_t *out)

@@ -12,15 +12,8 @@ enum {
 	CGROUP_STAT_BYTES = 8192, /* memory.stat takes about 2 KiB */
 };
 
-/**
- * Read the whole file @name in @directory_fd, which may be an O_PATH descriptor, as a string.
- *
- * Returns 0; -EFBIG it does not fit, which no kernel file of this kind does; another negative errno
- * of open(2) or read(2).
- */
-int cgroup_file_read(int directory_fd, const char *name, char *text, size_t text_bytes);
-
-/** The same for the files with a limit, where too long is malformed: -EINVAL. */
+/** Read the file @name in @directory_fd, one with a limit, as text_file_read() does. Returns 0;
+ * -EINVAL it is too long; a negative errno of open(2) or read(2). */
 int cgroup_file_read_limit(int directory_fd, const char *name, char text[CGROUP_LIMIT_BYTES]);
 
 /** A file with one number, any negative one of which, such as -1, is read as 0. -EINVAL: something

@@ -9,6 +9,7 @@
 
 #include "executors/cgroup_file.h"
 #include "executors/cgroup_location.h"
+#include "executors/text_file.h"
 
 /* Version 1 says that there is no limit by the largest multiple of a page. */
 #define NO_LIMIT_BYTES (UINT64_C(1) << 62)
@@ -100,11 +101,13 @@ static int read_used(int directory_fd, const struct names *names, uint64_t *out)
 	char text[CGROUP_STAT_BYTES] = "";
 	uint64_t files, usage;
 	int error = cgroup_file_read_number(directory_fd, names->usage, &usage);
+	ssize_t length;
 
-	if (!error)
-		error = cgroup_file_read(directory_fd, "memory.stat", text, sizeof(text));
 	if (error)
 		return error;
+	length = text_file_read(directory_fd, "memory.stat", text, sizeof(text));
+	if (length < 0)
+		return (int)length;
 	files = cgroup_file_stat(text, names->inactive_file) +
 	        cgroup_file_stat(text, names->active_file);
 	*out = usage > files ? usage - files : 0;

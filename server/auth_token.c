@@ -5,25 +5,8 @@
 #include <fcntl.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
-static ssize_t read_file(const char *path, char *bytes, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t length = 0;
-	ssize_t count;
-
-	if (fd < 0)
-		return -errno;
-	do {
-		count = read(fd, bytes + length, size - length);
-		length += count > 0 ? (size_t)count : 0;
-	} while ((count > 0 && length < size) || (count < 0 && errno == EINTR));
-	int error = count < 0 ? -errno : 0;
-
-	close(fd);
-	return error != 0 ? error : (ssize_t)length;
-}
+#include "executors/text_file.h"
 
 /* b64token of RFC 6750 §2.1. */
 static bool is_token(const char *text, size_t length)
@@ -42,13 +25,11 @@ static bool is_token(const char *text, size_t length)
 int auth_token_read(const char *path, struct auth_token *out, const char **reason)
 {
 	char bytes[AUTH_TOKEN_BYTES_MAX + 1] = {0};
-	ssize_t count = read_file(path, bytes, sizeof(bytes));
+	ssize_t count = text_file_read(AT_FDCWD, path, bytes, sizeof(bytes));
 
 	*reason = NULL;
 	if (count < 0)
 		return (int)count;
-	if ((size_t)count == sizeof(bytes))
-		return -EFBIG;
 	size_t length = (size_t)count;
 
 	while (length > 0 && isspace((unsigned char)bytes[length - 1]))

@@ -4,8 +4,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "executors/text_file.h"
 #include "server/config_settings.h"
 
 /* How much of a path, its end, fits into a line that says what is wrong. */
@@ -13,38 +13,12 @@ enum { PATH_SHOWN_BYTES = 160 };
 
 /* ------ reading */
 
-/* Until the end, or @bytes. Returns how many were read, or a negative errno. */
-static ssize_t read_all(int fd, char *buffer, size_t bytes)
-{
-	size_t used = 0;
-
-	while (used < bytes) {
-		ssize_t got = read(fd, buffer + used, bytes - used);
-
-		if (got == 0)
-			break;
-		if (got < 0 && errno != EINTR)
-			return -errno;
-		used += got > 0 ? (size_t)got : 0;
-	}
-	return (ssize_t)used;
-}
-
-/* A block with the bytes of the file and room for one more; NULL with a negative errno in *@bytes.
- */
+/* A block with the bytes of the file and a NUL; NULL with a negative errno in *@bytes. */
 static char *read_file(const char *path, ssize_t *bytes)
 {
 	char *text = malloc(CONFIG_FILE_MAX_BYTES + 1);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0)
-		*bytes = -errno;
-	else
-		*bytes = text ? read_all(fd, text, CONFIG_FILE_MAX_BYTES + 1) : -ENOMEM;
-	if (fd >= 0)
-		close(fd);
-	if (*bytes > CONFIG_FILE_MAX_BYTES)
-		*bytes = -EFBIG;
+	*bytes = text ? text_file_read(AT_FDCWD, path, text, CONFIG_FILE_MAX_BYTES + 1) : -ENOMEM;
 	if (*bytes >= 0)
 		return text;
 	free(text);

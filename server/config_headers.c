@@ -6,18 +6,7 @@
 
 #include "clients/http_header.h"
 #include "server/config_upstreams.h"
-
-/* The value of variable @name in @environment; NULL: there is none. */
-static const char *find_variable(char *const *environment, const char *name)
-{
-	size_t bytes = strlen(name);
-
-	for (; *environment; environment++) {
-		if (strncmp(*environment, name, bytes) == 0 && (*environment)[bytes] == '=')
-			return *environment + bytes + 1;
-	}
-	return NULL;
-}
+#include "server/environment.h"
 
 /* The text of a value; NULL with the mistake written. */
 static const char *read_value(const struct config_reader *reader, const struct config_value *value)
@@ -32,7 +21,7 @@ static const char *read_value(const struct config_reader *reader, const struct c
 		(void)config_mistake(&mistake, "is neither a string nor {\"env\": \"NAME\"}");
 		return NULL;
 	}
-	text = find_variable(reader->environment, name);
+	text = environment_find(reader->environment, name);
 	if (!text)
 		(void)config_mistake(&mistake, "%.100s is not in the environment", name);
 	return text;

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "executors/text_file.h"
 #include "server/metrics_text.h"
 
 /* From /proc/self/stat, proc(5). */
@@ -19,29 +20,13 @@ struct process_stat {
 	long resident_pages;
 };
 
-static int read_file(const char *path, char *content, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	ssize_t length = read(fd, content, size - 1);
-	int error = -errno;
-
-	close(fd);
-	if (length < 0)
-		return error;
-	content[length] = '\0';
-	return 0;
-}
-
 static int read_stat(struct process_stat *out)
 {
 	char content[1024];
-	int error = read_file("/proc/self/stat", content, sizeof(content));
+	ssize_t length = text_file_read(AT_FDCWD, "/proc/self/stat", content, sizeof(content));
 
-	if (error != 0)
-		return error;
+	if (length < 0)
+		return (int)length;
 	/* The name, in brackets, may hold anything: fields are counted from its end. */
 	const char *fields = strrchr(content, ')');
 

@@ -7,6 +7,8 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
+#include "executors/text_file.h"
+
 /* Linux 6.13: a guard without a mapping of its own. include/uapi/asm-generic/mman-common.h */
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
@@ -31,15 +33,10 @@ const struct stack_system stack_system_calls = {
 
 static long max_map_count(void)
 {
-	char text[32] = "";
-	int fd = open(MAX_MAP_COUNT_FILE, O_RDONLY | O_CLOEXEC);
-	long count = 0;
+	char text[32];
+	ssize_t length = text_file_read(AT_FDCWD, MAX_MAP_COUNT_FILE, text, sizeof(text));
+	long count = length > 0 ? strtol(text, NULL, 10) : 0;
 
-	if (fd >= 0) {
-		if (read(fd, text, sizeof(text) - 1) > 0)
-			count = strtol(text, NULL, 10);
-		(void)close(fd);
-	}
 	return count > 0 ? count : MAX_MAP_COUNT_DEFAULT;
 }
 

@@ -5,23 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
+
+#include "executors/text_file.h"
 
 static bool read_text(int tid, char *text, size_t size)
 {
 	char path[64];
-	ssize_t length;
-	int fd, written = snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+	int written = snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
 
 	if (written < 0 || (size_t)written >= sizeof(path))
 		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	length = read(fd, text, size - 1);
-	(void)close(fd);
-	text[length > 0 ? length : 0] = '\0';
-	return length > 0;
+	return text_file_read(AT_FDCWD, path, text, size) > 0;
 }
 
 /*
