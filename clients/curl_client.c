@@ -18,8 +18,9 @@
 /*
  * The half of the client that runs on the task:
  *
- *	find the host in the URL, look it up (resolver.c), start the transfer on the
- *	carrier, park until it is done; on a deadline or a cancel, have it removed.
+ *	find the host in the URL, wait for room for a connection, look the host up
+ *	(resolver.c), start the transfer on the carrier, park until it is done; on a
+ *	deadline or a cancel, have it removed.
  *
  * libcurl itself runs on the carrier only, in curl_multi_service.c and what that
  * uses, since a task's stack is far too small for it. A pthread is a carrier of
@@ -71,24 +72,38 @@ static enum http_failure run_transfer(struct curl_client *self, struct http_call
 	return http_fail(call, transfer.failure, transfer.reason);
 }
 
+static enum http_failure look_up_and_run(struct curl_client *self, struct http_call *call,
+                                         const struct url_host *host, struct deadline deadline)
+{
+	struct resolver_answer answer;
+	enum http_failure failure;
+
+	call->attempts++;
+	if (host->is_address)
+		return run_transfer(self, call, host, NULL, deadline);
+	failure = http_look_up(call, self->resolver, host, deadline, &answer);
+	if (failure != HTTP_OK)
+		return failure;
+	return run_transfer(self, call, host, answer.addresses, deadline);
+}
+
 /* With room for the connection that it takes. */
 static enum http_failure run_in_room(struct curl_client *self, struct http_call *call,
-                                     const struct url_host *host, const char *addresses,
-                                     struct deadline deadline)
+                                     const struct url_host *host, struct deadline deadline)
 {
 	bool shares = host->is_tls && self->settings.http2;
 	enum http_failure failure;
 	void *given;
 
 	if (!self->gate || shares)
-		return run_transfer(self, call, host, addresses, deadline);
+		return look_up_and_run(self, call, host, deadline);
 	if (!connection_gate_take(self->gate)) {
 		int error = connection_gate_wait(self->gate, &self->place, NULL, deadline, &given);
 
 		if (error < 0)
 			return http_fail_wait(call, error);
 	}
-	failure = run_transfer(self, call, host, addresses, deadline);
+	failure = look_up_and_run(self, call, host, deadline);
 	connection_gate_leave(self->gate);
 	return failure;
 }
@@ -109,23 +124,14 @@ static enum http_failure curl_client_call(struct http_client *client, struct htt
                                           struct deadline deadline)
 {
 	struct curl_client *self = curl_client(client);
-	struct resolver_answer answer;
 	struct url_host host;
-	enum http_failure failure;
 
 	if (url_host_find(call->url, &host) < 0)
 		return http_fail(call, HTTP_PROTOCOL, "not an http or https URL");
 	if (!can_be_sent(call, &host))
 		return http_fail(call, HTTP_PROTOCOL,
 		                 "the URL, method or a header cannot be sent as it is");
-	call->attempts++;
-	if (host.is_address)
-		return run_in_room(self, call, &host, NULL, deadline);
-
-	failure = http_look_up(call, self->resolver, &host, deadline, &answer);
-	if (failure != HTTP_OK)
-		return failure;
-	return run_in_room(self, call, &host, answer.addresses, deadline);
+	return run_in_room(self, call, &host, deadline);
 }
 
 static void curl_client_destroy(struct http_client *client)

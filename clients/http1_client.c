@@ -76,6 +76,8 @@ static enum http_failure attempt(struct http1_exchange *exchange, bool is_fresh)
 	failure = take_connection(exchange);
 	if (failure != HTTP_OK)
 		return failure;
+	if (!exchange->is_stale) /* sent again it is the same attempt */
+		call->attempts++;
 	failure = http1_exchange_send(exchange);
 	if (failure == HTTP_OK)
 		failure = http1_exchange_receive(exchange);
@@ -127,7 +129,6 @@ static enum http_failure http1_client_call(struct http_client *client, struct ht
 	if (error < 0)
 		return http_fail(call, HTTP_PROTOCOL,
 		                 "the URL, method or a header cannot be sent as it is");
-	call->attempts++;
 	failure = make_call(&exchange);
 	http1_request_finish(&request);
 	return failure;

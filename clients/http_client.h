@@ -81,8 +81,8 @@ struct http_call {
 	bool has_retry_after;
 	unsigned retry_after_s;
 	/* How often it was tried: whatever a client does to look up, connect and send is one, also
-	 * if a kept connection proves to be closed and it sends again. 0: it has not got that far.
-	 */
+	 * if a kept connection proves to be closed and it sends again. 0: it has not got that far,
+	 * but waited for a permit or for room for a connection, say. */
 	unsigned attempts;
 	int64_t elapsed_ns; /* from start to the last byte, or to the failure */
 

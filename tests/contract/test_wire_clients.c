@@ -51,6 +51,41 @@ static void the_protocol_that_is_wanted_is_spoken(void **state)
 	assert_null(find_by(WIRE_HTTP1, true, -EPROTONOSUPPORT));
 }
 
+static int call_without_room(void *arg)
+{
+	struct http_call call = {.url = "http://127.0.0.1:1/", .max_reply_bytes = 1};
+	enum http_failure failure = http_call(arg, &call, deadline_in_ms(1));
+
+	return failure == HTTP_TIMEOUT ? (int)call.attempts : -1;
+}
+
+/* So that it tells a breaker nothing of the upstream. */
+static void a_call_that_waits_for_room_in_vain_is_no_attempt(void **state)
+{
+	struct wire_settings settings = {.connect_timeout_ms = 1000};
+	struct connection_gate gate = {0};
+
+	(void)state;
+	connection_gate_init(&gate, 1);
+	assert_true(connection_gate_take(&gate));
+	for (enum wire_protocol protocol = WIRE_HTTP1; protocol <= WIRE_CURL; protocol++) {
+		struct executor *executor = start_executor(1);
+		struct wire_clients *clients;
+		struct http_client *client;
+
+		assert_int_equal(wire_clients_create(
+					 &(struct wire_clients_options){protocol, resolver, &gate},
+					 &clients),
+		                 0);
+		assert_int_equal(wire_clients_find(clients, &settings, false, &client), 0);
+		assert_int_equal(run_in_task(executor, call_without_room, client), 0);
+		executor_destroy(executor);
+		wire_clients_destroy(clients);
+	}
+	connection_gate_leave(&gate);
+	connection_gate_finish(&gate);
+}
+
 /* Of nobody: its key is not kept. */
 static const char certificate[] =
 	"-----BEGIN CERTIFICATE-----\n"
@@ -114,6 +149,8 @@ int main(int argc, char **argv)
 	                                        start_wire, stop_wire),
 		cmocka_unit_test_setup_teardown(the_protocol_that_is_wanted_is_spoken, start_wire,
 	                                        stop_wire),
+		cmocka_unit_test_setup_teardown(a_call_that_waits_for_room_in_vain_is_no_attempt,
+	                                        start_wire, stop_wire),
 		cmocka_unit_test_setup_teardown(a_reload_reads_certificates_that_have_changed,
 	                                        start_wire, stop_wire),
 	};
