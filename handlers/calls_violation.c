@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clients/http_status.h"
+
 void calls_violation_in_call(struct calls_violation *violation, size_t index, const char *key)
 {
 	violation->pointer = (struct json_pointer){0};
@@ -31,7 +33,7 @@ void calls_violation_respond(const struct calls_violation *violation, struct res
 {
 	/* RFC 9457 leaves members of our own to us; `pointer` is what its examples call it. */
 	response_json(response, 400,
-	              json_pack("{s:s, s:i, s:s, s:s}", "title", response_phrase(400), "status",
+	              json_pack("{s:s, s:i, s:s, s:s}", "title", http_status_phrase(400), "status",
 	                        400, "detail", violation->detail, "pointer",
 	                        violation->pointer.text));
 	if (response->status == 400)

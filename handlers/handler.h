@@ -81,8 +81,8 @@ void response_bad_query(struct response *response, const struct query_error *err
  * Add a header; both texts are copied. After the answer itself has been given, since that drops
  * what was there, or before response_stream_begin(). There may be any number, also of one name.
  *
- * @name is a token and @value is without control characters (RFC 9110 §5.5): what comes from
- * elsewhere is checked before. A bare 500 if memory runs out.
+ * It is one that http_header_is_valid(): what comes from elsewhere is checked before. A bare 500 if
+ * memory runs out.
  */
 void response_add_header(struct response *response, const char *name, const char *value);
 
@@ -123,9 +123,6 @@ int response_stream_write(struct response *response, const void *data, size_t le
 /** Have the stream end as after an error: what was sent is incomplete, and @error, negative, says
  * why. Does nothing if it has failed before. */
 void response_stream_fail(struct response *response, int error);
-
-/** The phrase of RFC 9110 for @status: "Not Found"; "Unknown" if it has none. Static. */
-const char *response_phrase(int status);
 
 /** Free what the answer owns; it is as if nothing had been answered. */
 void response_finish(struct response *response);

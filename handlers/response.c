@@ -1,4 +1,5 @@
 #include <assert.h>
+#include <float.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -6,47 +7,17 @@
 #include <string.h>
 #include <strings.h>
 
+#include "clients/http_header.h"
+#include "clients/http_status.h"
 #include "handlers/handler.h"
 
-static const struct phrase {
-	int status;
-	const char *text;
-} phrases[] = {
-	{200, "OK"},
-	{400, "Bad Request"},
-	{401, "Unauthorized"},
-	{404, "Not Found"},
-	{405, "Method Not Allowed"},
-	{406, "Not Acceptable"},
-	{408, "Request Timeout"},
-	{411, "Length Required"},
-	{413, "Content Too Large"},
-	{414, "URI Too Long"},
-	{415, "Unsupported Media Type"},
-	{417, "Expectation Failed"},
-	{422, "Unprocessable Content"},
-	{424, "Failed Dependency"},
-	{429, "Too Many Requests"},
-	{431, "Request Header Fields Too Large"},
-	{500, "Internal Server Error"},
-	{501, "Not Implemented"},
-	{502, "Bad Gateway"},
-	{503, "Service Unavailable"},
-	{504, "Gateway Timeout"},
-	{505, "HTTP Version Not Supported"},
-};
-
-const char *response_phrase(int status)
-{
-	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)
-		if (phrases[i].status == status)
-			return phrases[i].text;
-	return "Unknown";
-}
+/* Of the digits of a double those that are sure: 503.3, and not 503.30000000000001. */
+enum { REAL_DIGITS = DBL_DIG };
 
 static void answer(struct response *response, int status, const char *content_type, json_t *body)
 {
-	char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+	char *text =
+		body ? json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(REAL_DIGITS)) : NULL;
 
 	json_decref(body);
 	/* What has been streamed cannot be taken back. */
@@ -69,7 +40,7 @@ void response_json(struct response *response, int status, json_t *body)
 
 static json_t *problem(int status, const char *parameter, const char *detail)
 {
-	const char *title = response_phrase(status);
+	const char *title = http_status_phrase((unsigned)status);
 
 	if (!parameter)
 		return json_pack("{s:s, s:i, s:s}", "title", title, "status", status, "detail",
@@ -102,30 +73,13 @@ void response_bad_query(struct response *response, const struct query_error *err
 	                 error->text);
 }
 
-/* RFC 9110 §5.6.2 and §5.5. */
-static bool is_token(const char *name)
-{
-	static const char characters[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
-					 "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-
-	return name[0] != '\0' && name[strspn(name, characters)] == '\0';
-}
-
-static bool is_field_value(const char *value)
-{
-	for (const char *c = value; *c; c++)
-		if (((unsigned char)*c < ' ' && *c != '\t') || *c == 0x7f)
-			return false;
-	return true;
-}
-
 void response_add_header(struct response *response, const char *name, const char *value)
 {
 	size_t name_bytes = strlen(name) + 1, value_bytes = strlen(value) + 1;
 	size_t length = response->headers_len + name_bytes + value_bytes;
 	char *headers;
 
-	assert(!response->is_streamed && is_token(name) && is_field_value(value));
+	assert(!response->is_streamed && http_header_is_valid(&(struct http_header){name, value}));
 	headers = realloc(response->headers, length);
 	if (!headers) {
 		response_finish(response);

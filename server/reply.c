@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "clients/http_status.h"
+
 /* In the request's pool. */
 struct reply {
 	struct slow_reader reader;
@@ -54,7 +56,7 @@ void reply_set_head(h2o_req_t *request, const struct response *response, size_t 
 	size_t place = 0;
 
 	request->res.status = response->status;
-	request->res.reason = response_phrase(response->status);
+	request->res.reason = http_status_phrase((unsigned)response->status);
 	request->res.content_length = body_len;
 	if (response->content_type != NULL)
 		h2o_add_header(&request->pool, &request->res.headers, H2O_TOKEN_CONTENT_TYPE, NULL,

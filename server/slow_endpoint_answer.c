@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clients/http_status.h"
+
 static const char garbage[] = "\x16\x03\x01 this is not HTTP \xff\xfe\r\n\r\n";
 static const char last_chunk[] = "0\r\n\r\n";
 
@@ -20,44 +22,6 @@ void slow_pattern_fill(char pattern[SLOW_PATTERN_BYTES])
 {
 	for (size_t i = 0; i < SLOW_PATTERN_BYTES; i++)
 		pattern[i] = i % 2 == 0 ? 'o' : 'k';
-}
-
-static const char *reason_of(unsigned status)
-{
-	static const struct {
-		unsigned status;
-		const char *reason;
-	} reasons[] = {
-		{200, "OK"},
-		{201, "Created"},
-		{202, "Accepted"},
-		{204, "No Content"},
-		{301, "Moved Permanently"},
-		{302, "Found"},
-		{303, "See Other"},
-		{304, "Not Modified"},
-		{307, "Temporary Redirect"},
-		{308, "Permanent Redirect"},
-		{400, "Bad Request"},
-		{401, "Unauthorized"},
-		{403, "Forbidden"},
-		{404, "Not Found"},
-		{405, "Method Not Allowed"},
-		{413, "Content Too Large"},
-		{429, "Too Many Requests"},
-		{431, "Request Header Fields Too Large"},
-		{500, "Internal Server Error"},
-		{501, "Not Implemented"},
-		{502, "Bad Gateway"},
-		{503, "Service Unavailable"},
-		{504, "Gateway Timeout"},
-		{505, "HTTP Version Not Supported"},
-	};
-
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
-		if (reasons[i].status == status)
-			return reasons[i].reason;
-	return "Some Status";
 }
 
 /* 204 and 304 end with their head (RFC 9110 6.4.1). */
@@ -98,7 +62,8 @@ size_t slow_answer_head(const struct slow_answer *answer, char head[SLOW_ANSWER_
 		memcpy(head, garbage, sizeof(garbage) - 1);
 		return sizeof(garbage) - 1;
 	}
-	length = append(head, 0, "HTTP/1.1 %u %s\r\n", answer->status, reason_of(answer->status));
+	length = append(head, 0, "HTTP/1.1 %u %s\r\n", answer->status,
+	                http_status_phrase(answer->status));
 	if (has_body(answer) && is_chunked(answer))
 		length = append(head, length, "Content-Type: %s\r\nTransfer-Encoding: chunked\r\n",
 		                answer->content_type);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clients/http_status.h"
 #include "clients/upstream_set.h"
 #include "tests/contract/over_executor.h"
 #include "tests/fakes/echo_client.h"
@@ -180,7 +181,7 @@ void calls_expect_problem(int status, const char *pointer, const char *detail)
 	assert_string_equal(calls_answer.response.content_type, "application/problem+json");
 	assert_int_equal(json_integer_value(json_object_get(problem, "status")), status);
 	assert_string_equal(json_string_value(json_object_get(problem, "title")),
-	                    response_phrase(status));
+	                    http_status_phrase((unsigned)status));
 	assert_string_equal(json_string_value(json_object_get(problem, "detail")), detail);
 	if (pointer)
 		assert_string_equal(json_string_value(json_object_get(problem, "pointer")),

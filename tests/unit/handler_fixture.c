@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clients/http_status.h"
 #include "tests/with_cmocka.h"
 
 struct executor *executor;
@@ -166,7 +167,8 @@ void expect_problem(int status, const char *parameter, const char *detail)
 	assert_int_equal(response.status, status);
 	assert_string_equal(response.content_type, "application/problem+json");
 	assert_true(json_integer_value(member("status")) == status);
-	assert_string_equal(json_string_value(member("title")), response_phrase(status));
+	assert_string_equal(json_string_value(member("title")),
+	                    http_status_phrase((unsigned)status));
 	assert_string_equal(json_string_value(member("detail")), detail);
 	if (parameter)
 		assert_string_equal(json_string_value(member("parameter")), parameter);
