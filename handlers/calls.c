@@ -330,6 +330,7 @@ int calls_handler_create(const struct calls_options *options, struct handler **o
 	self->handler =
 		(struct handler){"POST", "/fanout", calls_serve, calls_destroy, "application/json"};
 	self->options = *options;
+	json_arena_install();
 	*out = &self->handler;
 	return 0;
 }

@@ -30,7 +30,8 @@ struct calls_options {
 	size_t max_reply_bytes;            /* per call */
 };
 
-/** On success *@out is the caller's, to be given to handler_destroy(). Returns 0 or -ENOMEM. */
+/** On success *@out is the caller's, to be given to handler_destroy(). Before other threads use
+ * jansson: see json_arena.h. Returns 0 or -ENOMEM. */
 int calls_handler_create(const struct calls_options *options, struct handler **out);
 
 #endif

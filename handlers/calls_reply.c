@@ -1,11 +1,11 @@
 #include "handlers/calls_reply.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
 #include "handlers/base64.h"
+#include "handlers/json_arena.h"
 #include "handlers/json_survey.h"
 #include "handlers/utf8.h"
 
@@ -25,15 +25,16 @@ static bool names_json(const char *content_type)
 static bool is_json(const char *body, size_t length, size_t memory_bytes)
 {
 	struct json_survey survey = json_survey(body, length);
-	json_t *tree;
+	struct json_arena tree;
 
 	if (survey.depth > JSON_MAX_DEPTH || survey.tree_bytes > memory_bytes)
 		return false;
 	/* It is passed on as it is, so large numbers and NULs do no harm. */
-	tree = json_loadb(body, length, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL,
-	                  NULL);
-	json_decref(tree);
-	return tree;
+	if (!json_arena_load(&tree, body, length,
+	                     JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL))
+		return false;
+	json_arena_finish(&tree);
+	return true;
 }
 
 enum calls_reply_kind calls_reply_kind(const char *content_type, const char *body, size_t length,

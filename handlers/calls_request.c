@@ -145,7 +145,7 @@ static int check(const struct reader *reader)
 
 static int read_members(struct reader *reader)
 {
-	json_t *root = reader->request->tree;
+	json_t *root = reader->request->json.tree;
 
 	if (!json_is_object(root))
 		return REFUSE(reader, NULL, "must be an object");
@@ -220,8 +220,11 @@ static int parse(const char *text, size_t length, const struct calls_bounds *bou
 	request->bytes = survey.tree_bytes;
 	if (request->bytes > bounds->memory_bytes)
 		return -ENOBUFS;
-	request->tree = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-	return request->tree ? 0 : refuse_syntax(text, &error, violation);
+	if (!json_arena_load(&request->json, text, length, JSON_REJECT_DUPLICATES, &error))
+		return refuse_syntax(text, &error, violation);
+	if (request->bytes < request->json.bytes)
+		request->bytes = request->json.bytes;
+	return 0;
 }
 
 int calls_request_read(const char *text, size_t length, const struct calls_bounds *bounds,
@@ -248,6 +251,6 @@ int calls_request_read(const char *text, size_t length, const struct calls_bound
 void calls_request_finish(struct calls_request *request)
 {
 	free(request->entries);
-	json_decref(request->tree);
+	json_arena_finish(&request->json);
 	*request = (struct calls_request){0};
 }

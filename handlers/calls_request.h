@@ -8,6 +8,7 @@
 
 #include "handlers/calls_entry.h"
 #include "handlers/calls_violation.h"
+#include "handlers/json_arena.h"
 
 /* The body of a POST /fanout, read and checked against what fanout.schema.json says. */
 
@@ -19,7 +20,7 @@ enum calls_policy {
 };
 
 struct calls_request {
-	json_t *tree; /* owned; what the entries borrow from */
+	struct json_arena json; /* what the entries borrow from */
 	enum calls_policy policy;
 	unsigned quorum;             /* CALLS_QUORUM: 1 … count; else 0 */
 	unsigned max_parallel;       /* calls at once; 0 is no limit */

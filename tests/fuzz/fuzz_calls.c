@@ -10,14 +10,14 @@
 #include "handlers/calls_plan.h"
 #include "handlers/calls_reply.h"
 #include "handlers/calls_request.h"
-#include "handlers/json_survey.h"
+#include "handlers/json_arena.h"
 #include "handlers/utf8.h"
 #include "tests/fuzz/fuzz.h"
 
 /*
  * Bodies of POST /fanout, up to the calls that would be made: what is refused has a place and
- * can be said, and the tree takes no more memory than was foreseen. And bodies as replies of
- * services: whatever they are, what is made of them is JSON on one line.
+ * can be said, and the tree takes no more memory than was foreseen, in an arena or not. And bodies
+ * as replies of services: whatever they are, what is made of them is JSON on one line.
  */
 
 enum { MEMORY_BYTES = 64 << 20 };
@@ -179,6 +179,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	memcpy(text, bytes, size);
 	text[size] = '\0';
 	json_set_alloc_funcs(count_malloc, count_free);
+	read_list(text, size);
+	json_arena_install();
 	read_list(text, size);
 	print_reply("application/json", text, size);
 	print_reply("text/plain", text, size);

@@ -17,7 +17,7 @@ static const char list[] =
 	"{\"policy\":\"first\",\"requests\":["
 	"{\"id\":\"a\",\"url\":\"/\",\"method\":\"PUT\",\"body\":{\"x\":[1,2,3]}},"
 	"{\"id\":\"b\",\"url\":\"/"
-        "\",\"method\":\"PUT\",\"body\":{\"base64\":\"aGk=\"},\"dependsOn\":[\"a\"]},"
+	"\",\"method\":\"PUT\",\"body\":{\"base64\":\"aGk=\"},\"dependsOn\":[\"a\"]},"
 	"{\"id\":\"c\",\"url\":\"/\",\"headers\":{\"a\":\"b\"},\"dependsOn\":[\"a\",\"b\"]}]}";
 
 static struct upstream_set *set;
