@@ -3,7 +3,7 @@
 #include "executors/task.h"
 
 /* One request has at most one part in so many of the room for what it keeps. */
-enum { SHARES = 4 };
+enum { SHARES = 8 };
 
 static size_t bytes_of(const struct admission_need *need)
 {
@@ -29,6 +29,17 @@ bool admission_enter(struct memory_budget *budget, const struct admission_need *
 	                 memory_budget_left(budget));
 	response_add_header(response, "Retry-After", "1");
 	return false;
+}
+
+void admission_leave(struct memory_budget *budget, size_t taken, struct response *response)
+{
+	size_t kept = response->body_len < taken ? response->body_len : taken;
+
+	if (taken == 0)
+		return;
+	memory_budget_give(budget, taken - kept);
+	response->memory = budget;
+	response->memory_taken = kept;
 }
 
 size_t admission_share(const struct memory_budget *budget, size_t bytes)

@@ -22,11 +22,15 @@ struct admission_need {
 };
 
 /**
- * Take what @need says from @budget (NULL: there is no limit). True: go on, and give *@taken back
- * by memory_budget_give() in the end. False: @response is a 503 that names the limit. Task only.
+ * Take what @need says from @budget (NULL: there is no limit). True: go on, and give *@taken to
+ * admission_leave() in the end. False: @response is a 503 that names the limit. Task only.
  */
 bool admission_enter(struct memory_budget *budget, const struct admission_need *need,
                      struct response *response, size_t *taken);
+
+/** The calls are over and forgotten: give @taken back, but for what the body of @response takes,
+ * which goes back with it. */
+void admission_leave(struct memory_budget *budget, size_t taken, struct response *response);
 
 /** What one request may take of the room, so that others find some, too: at most @bytes. */
 size_t admission_share(const struct memory_budget *budget, size_t bytes);

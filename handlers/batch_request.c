@@ -153,6 +153,5 @@ void batch_respond(const struct batch_request *wanted, const struct request *req
 	if (!admission_enter(memory, &need, response, &taken))
 		return;
 	allocate_and_run(wanted, request, response);
-	if (memory)
-		memory_budget_give(memory, taken);
+	admission_leave(memory, taken, response);
 }

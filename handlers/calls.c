@@ -20,6 +20,9 @@
  * come is not what will come. */
 enum { STREAM_SHARE = 4 };
 
+/* What jansson makes of a byte of a list, about. */
+enum { TREE_BYTES_OF_A_BYTE = 8 };
+
 struct calls_handler {
 	struct handler handler;
 	struct calls_options options;
@@ -36,6 +39,7 @@ struct serving {
 	struct upstream_set *set; /* a reference */
 	struct calls_plan plan;
 	struct reply_memory memory; /* for the replies, and what is printed of them */
+	size_t taken;               /* of the memory that all requests have together */
 	struct calls_violation violation;
 };
 
@@ -184,8 +188,11 @@ static struct calls_coverage cover(const struct calls_plan *plan)
 	return coverage;
 }
 
-/* What the calls need at once, and the request beside them: for @used, and for the replies and what
- * is printed of them, which take up to @left. */
+/*
+ * What the calls need at once, and the request beside them: for @used, and for the replies and what
+ * is printed of them, which count up to @left. Twice that: where a reply was the allocator has a
+ * hole, which the text does not fit into.
+ */
 static struct admission_need need_of(const struct serving *serving, size_t used, size_t left)
 {
 	const struct calls_plan *plan = &serving->plan;
@@ -201,7 +208,7 @@ static struct admission_need need_of(const struct serving *serving, size_t used,
 	if (at_once > 0 && at_once < need.in_flight)
 		need.in_flight = at_once;
 	replies = 2 * plan->count * (uint64_t)serving->options->max_reply_bytes;
-	need.other_bytes = used + (replies < left ? replies : left);
+	need.other_bytes = used + 2 * (replies < left ? replies : left);
 	return need;
 }
 
@@ -252,22 +259,37 @@ static void run_and_answer(struct serving *serving, size_t left)
 		respond_to(serving, error, "answer needs");
 }
 
+/* False: it has been answered. */
+static bool enter(struct serving *serving, const struct admission_need *need)
+{
+	size_t taken;
+
+	if (!admission_enter(serving->options->limits.memory, need, serving->response, &taken))
+		return false;
+	serving->taken += taken;
+	return true;
+}
+
 static void enter_and_run(struct serving *serving)
 {
 	size_t used = serving->request.bytes + bytes_of_numbers(serving) + serving->plan.bytes;
-	size_t left = memory_left(serving, used), taken;
-	struct memory_budget *memory = serving->options->limits.memory;
+	size_t left = memory_left(serving, used);
 	struct admission_need need;
 
-	if (!memory) {
-		run_and_answer(serving, left);
-		return;
+	if (serving->options->limits.memory) {
+		need = need_of(serving, used, left);
+		if (!enter(serving, &need))
+			return;
 	}
-	need = need_of(serving, used, left);
-	if (!admission_enter(memory, &need, serving->response, &taken))
-		return;
 	run_and_answer(serving, left);
-	memory_budget_give(memory, taken);
+}
+
+/* Before it is known what the list asks for there is the list, and soon its tree. */
+static bool enter_to_read(struct serving *serving)
+{
+	return enter(serving,
+	             &(struct admission_need){.other_bytes = TREE_BYTES_OF_A_BYTE *
+	                                                     (uint64_t)serving->http->body_len});
 }
 
 static int prepare(struct serving *serving)
@@ -305,6 +327,8 @@ static void calls_serve(struct handler *handler, const struct request *request,
 		admission_share(options.limits.memory, options.limits.max_memory_bytes);
 	if (choose_format(&serving) || read_query(&serving))
 		return;
+	if (!enter_to_read(&serving))
+		return;
 	serving.set = upstream_holder_acquire(options.upstreams);
 	error = prepare(&serving);
 	if (error)
@@ -312,6 +336,7 @@ static void calls_serve(struct handler *handler, const struct request *request,
 	else
 		enter_and_run(&serving);
 	finish(&serving);
+	admission_leave(options.limits.memory, serving.taken, response);
 }
 
 static void calls_destroy(struct handler *handler)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "executors/deadline.h"
+#include "executors/memory_budget.h"
 #include "handlers/query.h"
 
 /*
@@ -57,6 +58,8 @@ struct response {
 	size_t headers_len;       /* bytes of all of them */
 	char *body;               /* owned; malloc'd. NULL when there was no memory for one */
 	size_t body_len;
+	struct memory_budget *memory; /* that @memory_taken goes back to with the body; borrowed */
+	size_t memory_taken;          /* see admission_leave() */
 
 	const struct response_stream_ops *stream_ops; /* NULL: cannot be streamed */
 	bool is_streamed;                             /* the body is what has been written */

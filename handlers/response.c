@@ -120,5 +120,7 @@ void response_finish(struct response *response)
 
 	free(response->headers);
 	free(response->body);
+	if (response->memory)
+		memory_budget_give(response->memory, response->memory_taken);
 	*response = (struct response){.stream_ops = stream_ops};
 }

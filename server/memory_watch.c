@@ -1,6 +1,7 @@
 #include "server/memory_watch.h"
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <math.h>
 #include <string.h>
 
@@ -10,6 +11,14 @@
 /* One part in so many is for what no request is charged with: connections of clients, answers on
  * their way, what the allocator keeps. */
 enum { SPARE_PART = 10 };
+
+/* Where memory is short, long texts have mappings of their own, which grow without a copy and go
+ * back to the kernel when they are freed. By itself the allocator stops that after the first. */
+enum { MAPPED_BYTES = 1024 * 1024 };
+
+/* What the allocator keeps is given back when it may be one part in so many of the room, and has
+ * grown by one in so many since that was done. */
+enum { HOARD_PART = 4, GROWTH_PART = 16 };
 
 int memory_watch_init(struct memory_watch *watch)
 {
@@ -36,6 +45,14 @@ static size_t room(uint64_t limit_bytes, uint64_t base_bytes)
 	return limit_bytes > kept_bytes ? (size_t)(limit_bytes - kept_bytes) : 0;
 }
 
+static void limit_requests(struct memory_watch *watch, uint64_t limit_bytes)
+{
+	/* It cannot fail: the value is within what mallopt(3) allows. */
+	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
+	memory_budget_set(&watch->budget, (size_t)limit_bytes,
+	                  room(limit_bytes, watch->base_bytes));
+}
+
 static void take(struct memory_watch *watch, const struct memory_limit *limit)
 {
 	/* The base is that of a group: in another one, or with the first limit, it is what is in
@@ -45,8 +62,23 @@ static void take(struct memory_watch *watch, const struct memory_limit *limit)
 	if (limit->limit_bytes == UINT64_MAX)
 		memory_budget_set(&watch->budget, SIZE_MAX, SIZE_MAX);
 	else
-		memory_budget_set(&watch->budget, (size_t)limit->limit_bytes,
-		                  room(limit->limit_bytes, watch->base_bytes));
+		limit_requests(watch, limit->limit_bytes);
+}
+
+static void trim(struct memory_watch *watch, const struct memory_limit *limit)
+{
+	uint64_t room_bytes = room(limit->limit_bytes, watch->base_bytes);
+	uint64_t wanted_bytes = watch->base_bytes + atomic_load_explicit(&watch->budget.taken_bytes,
+	                                                                 memory_order_relaxed);
+
+	if (limit->used_bytes < watch->trimmed_bytes)
+		watch->trimmed_bytes = limit->used_bytes;
+	if (limit->limit_bytes == UINT64_MAX ||
+	    limit->used_bytes < wanted_bytes + room_bytes / HOARD_PART ||
+	    limit->used_bytes < watch->trimmed_bytes + room_bytes / GROWTH_PART)
+		return;
+	(void)malloc_trim(0);
+	watch->trimmed_bytes = limit->used_bytes;
 }
 
 bool memory_watch_read(struct memory_watch *watch)
@@ -65,6 +97,7 @@ bool memory_watch_read(struct memory_watch *watch)
 
 	if (is_new)
 		take(watch, &limit);
+	trim(watch, &limit);
 	pthread_mutex_lock(&watch->lock);
 	watch->limit = limit;
 	pthread_mutex_unlock(&watch->lock);

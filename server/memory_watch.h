@@ -16,8 +16,9 @@ struct metrics_text;
  */
 struct memory_watch {
 	struct memory_budget budget;        /* for the handlers */
-	struct memory_limit_reader *reader; /* owned; main thread only, as are the next two */
+	struct memory_limit_reader *reader; /* owned; main thread only, as are the next three */
 	uint64_t base_bytes;                /* in use when the limit was first read */
+	uint64_t trimmed_bytes;             /* in use when malloc_trim() was called last, or less */
 	int warned_of;                      /* the negative errno that was logged last */
 	pthread_mutex_t lock;
 	struct memory_limit limit; /* lock; written by the main thread alone */

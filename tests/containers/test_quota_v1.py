@@ -159,12 +159,30 @@ class Memory(unittest.TestCase):
                 body(server)
             self.assertRegex(group.get("memory.oom_control"), "(?m)^oom_kill 0$")
 
+    def post_large(self, server):
+        """A list whose replies have 20 MB: more than a request may keep."""
+        calls = [{"id": str(i), "url": "/slow?ms=100&bytes=100000"} for i in range(200)]
+        reply = server.request("POST", "/fanout", json.dumps({"requests": calls}),
+                               {"Content-Type": "application/json"})
+        if reply.status == 200:
+            self.assertGreater(reply.json()["coverage"]["degraded"]["too_large"], 0)
+        self.statuses.append(reply.status)
+
     def test_64_mib(self):
+        self.statuses = []
+
         def body(server):
             self.assertEqual(server.get("/fanout?n=3000&delay_ms=500").json()["ok"], 3000)
             replies = [server.in_background("/fanout?n=3000&delay_ms=500") for _ in range(3)]
             self.assertIn(200, [self.completes_or_names_the_limit(reply.join(), 3000) for reply in replies])
             self.assertEqual(self.completes_or_names_the_limit(server.get("/fanout?n=10000"), 10000), 503)
+            lists = [threading.Thread(target=self.post_large, args=(server,)) for _ in range(6)]
+            for thread in lists:
+                thread.start()
+            for thread in lists:
+                thread.join()
+            self.assertIn(200, self.statuses)
+            self.assertLessEqual(set(self.statuses), {200, 503})
             self.assertEqual(server.metrics()['fanoutd_request_memory_bytes{of="taken"}'], 0)
 
         self.check("64M", body)

@@ -1,5 +1,6 @@
 #include "handlers/admission.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/unit/handler_fixture.h"
@@ -39,6 +40,8 @@ static void what_does_not_fit_is_refused_before_a_call_is_made(void **state)
 	forget_answer();
 	get("n=10");
 	expect_member("ok", "10");
+	assert_int_equal(budget.taken_bytes, response.body_len);
+	forget_answer();
 	assert_int_equal(budget.taken_bytes, 0);
 }
 
@@ -48,7 +51,27 @@ static void only_calls_at_once_need_memory_for_their_tasks(void **state)
 	handle_within(67108864, 1000000);
 	get("n=1000&max_parallel=10");
 	expect_member("ok", "1000");
+	forget_answer();
 	assert_int_equal(budget.taken_bytes, 0);
+}
+
+static void an_answer_keeps_its_memory_until_it_is_gone(void **state)
+{
+	struct response answer = {.body_len = 30};
+	size_t taken;
+
+	(void)state;
+	memory_budget_init(&budget);
+	memory_budget_set(&budget, 1000, 100);
+	answer.body = malloc(answer.body_len);
+	assert_non_null(answer.body);
+	assert_true(memory_budget_take(&budget, 70, &taken));
+	admission_leave(&budget, taken, &answer);
+	assert_int_equal(memory_budget_left(&budget), 70);
+	response_finish(&answer);
+	assert_int_equal(memory_budget_left(&budget), 100);
+	response_finish(&answer);
+	assert_int_equal(memory_budget_left(&budget), 100);
 }
 
 static void without_a_limit_all_fit(void **state)
@@ -66,7 +89,7 @@ static void a_request_keeps_at_most_a_share(void **state)
 	assert_int_equal(admission_share(NULL, 500), 500);
 	assert_int_equal(admission_share(&budget, 500), 500);
 	memory_budget_set(&budget, 2000, 1000);
-	assert_int_equal(admission_share(&budget, 500), 250);
+	assert_int_equal(admission_share(&budget, 500), 125);
 	assert_int_equal(admission_share(&budget, 100), 100);
 }
 
@@ -78,6 +101,7 @@ int main(void)
 		cmocka_unit_test_teardown(only_calls_at_once_need_memory_for_their_tasks,
 	                                  tear_down),
 		cmocka_unit_test_teardown(without_a_limit_all_fit, tear_down),
+		cmocka_unit_test(an_answer_keeps_its_memory_until_it_is_gone),
 		cmocka_unit_test(a_request_keeps_at_most_a_share),
 	};
 
