@@ -8,6 +8,7 @@
 #include "server/reply.h"
 #include "server/request_copy.h"
 #include "server/request_framing.h"
+#include "server/span.h"
 
 struct site_handler {
 	h2o_handler_t super; /* first: h2o frees it */
@@ -290,6 +291,17 @@ static void dispatch(h2o_req_t *request, struct site *site)
 		               route->executor, &route->durations);
 }
 
+/* h2o leaves the white space behind values, which is no part of them: RFC 9110 §5.5. */
+static void trim_values(h2o_headers_t *headers)
+{
+	for (size_t i = 0; i < headers->size; i++) {
+		h2o_iovec_t *value = &headers->entries[i].value;
+		struct span trimmed = span_trimmed((struct span){value->base, value->len});
+
+		*value = h2o_iovec_init(trimmed.data, trimmed.length);
+	}
+}
+
 static int on_request(h2o_handler_t *handler, h2o_req_t *request)
 {
 	struct site *site = ((struct site_handler *)handler)->site;
@@ -298,6 +310,7 @@ static int on_request(h2o_handler_t *handler, h2o_req_t *request)
 
 	if (fault == NULL && !take_target(request))
 		fault = "a target that is neither a path nor a URL";
+	trim_values(&request->headers);
 	if (fault != NULL)
 		refuse_framing(request, site, fault);
 	else

@@ -51,6 +51,9 @@ class Token(unittest.TestCase):
                 self.assertEqual(reply.status, 401)
                 self.assertIn('error="invalid_token"', reply.headers["www-authenticate"])
 
+    def test_white_space_behind_it_is_no_part_of_it(self):
+        self.assertEqual(self.get("/fanout?n=1&delay_ms=0", "Bearer s3cret \t").status, 200)
+
     def test_two_of_them_are_none(self):
         reply = self.server.raw(
             b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
@@ -113,6 +116,11 @@ class Context(unittest.TestCase):
             self.assertRegex(identifier, "^[0-9a-f]{32}$")
         self.assertEqual(self.get(X_Request_Id="order-17")["x-request-id"], "order-17")
         self.assertRegex(self.get(X_Request_Id="a b")["x-request-id"], "^[0-9a-f]{32}$")
+
+    def test_white_space_behind_a_value_is_no_part_of_it(self):
+        reply = self.get(X_Request_Id="order-20 \t", traceparent=f"00-{TRACE}-b7ad6b7169203331-01 ")
+        self.assertEqual(reply["x-request-id"], "order-20")
+        self.assertIn(TRACE, reply["traceparent"])
 
     def test_a_refusal_has_it_too(self):
         reply = self.server.get("/fanout", headers={"X-Request-Id": "order-18"})
