@@ -77,6 +77,12 @@ static bool take_traceparent(struct request_context *context, const char *text)
 	return true;
 }
 
+static void take_tracestate(struct request_context *context, const char *text)
+{
+	if (text && strlen(text) <= TRACESTATE_MAX)
+		context->tracestate = text;
+}
+
 /* Sixteen digits at @place; returns what is behind them. */
 static char *put_hex(char *place, uint64_t number)
 {
@@ -102,7 +108,7 @@ void request_context_init(struct request_context *context, const struct request 
 		context->request_id = context->made_id;
 	}
 	if (parent && take_traceparent(context, parent))
-		context->tracestate = single_header(request, "tracestate");
+		take_tracestate(context, single_header(request, "tracestate"));
 	else
 		write_id(context->trace_id, random[2], random[3] | 1);
 }

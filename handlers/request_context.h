@@ -18,6 +18,7 @@
 enum {
 	REQUEST_ID_BYTES = 33,  /* of one that is made here: 32 hex digits, NUL */
 	REQUEST_ID_MAX = 128,   /* characters of one that a client gives */
+	TRACESTATE_MAX = 512,   /* characters; what §3.3.1.5 wants to see passed on at least */
 	TRACE_ID_BYTES = 33,    /* 32 hex digits, NUL */
 	TRACEPARENT_BYTES = 56, /* "00-TRACE-SPAN-FLAGS", NUL */
 };
@@ -37,7 +38,8 @@ struct request_context {
  *
  * An X-Request-Id of 1 … REQUEST_ID_MAX letters, digits and -._~+/=:@ is kept. A traceparent is
  * kept if it is valid (§3.2), comes once and is of a version that is known or can be read as 00;
- * then a tracestate that comes once is, too. Otherwise a new trace begins, not sampled.
+ * then a tracestate that comes once and is no longer than TRACESTATE_MAX is, too: each call has a
+ * copy of it. Otherwise a new trace begins, not sampled.
  */
 void request_context_init(struct request_context *context, const struct request *request,
                           const uint64_t random[4]);

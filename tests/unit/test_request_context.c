@@ -165,6 +165,24 @@ static void tracestate_goes_along_with_the_trace_it_belongs_to(void **state)
 			.tracestate);
 }
 
+/* Thousands of calls each send it. */
+static void a_long_tracestate_is_left_out(void **state)
+{
+	static const char before[] = ONE "00-" TRACE "-" SPAN "-01\0tracestate";
+	char headers[sizeof(before) + TRACESTATE_MAX + sizeof("a\0")] = {0};
+	char *value = headers + sizeof(before);
+	struct request_context context;
+
+	(void)state;
+	memcpy(headers, before, sizeof(before));
+	memset(value, 'a', TRACESTATE_MAX);
+	assert_ptr_equal(context_of(headers).tracestate, value);
+	value[TRACESTATE_MAX] = 'a';
+	context = context_of(headers);
+	assert_null(context.tracestate);
+	assert_string_equal(context.trace_id, TRACE);
+}
+
 static void every_call_has_a_span_of_its_own_in_the_same_trace(void **state)
 {
 	struct request_context context = context_of(ONE "00-" TRACE "-" SPAN "-01\0");
@@ -194,6 +212,7 @@ int main(void)
 		cmocka_unit_test(a_valid_traceparent_is_continued),
 		cmocka_unit_test(an_invalid_traceparent_is_as_good_as_none),
 		cmocka_unit_test(tracestate_goes_along_with_the_trace_it_belongs_to),
+		cmocka_unit_test(a_long_tracestate_is_left_out),
 		cmocka_unit_test(every_call_has_a_span_of_its_own_in_the_same_trace),
 	};
 
