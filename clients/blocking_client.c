@@ -78,13 +78,13 @@ static bool fill_address(const struct url_host *host, struct sockaddr_storage *s
 
 static bool send_request(int fd, const char *url, struct deadline deadline)
 {
-	const char *authority = strstr(url, "://") + 3;
-	int authority_len = (int)strcspn(authority, "/?#");
+	size_t authority_len;
+	const char *authority = url_authority(url, &authority_len);
 	const char *target = authority + authority_len;
 	char *text;
 	int length = asprintf(&text, "GET %s%.*s HTTP/1.0\r\nHost: %.*s\r\n\r\n",
 	                      *target == '/' ? "" : "/", (int)strcspn(target, "#"), target,
-	                      authority_len, authority);
+	                      (int)authority_len, authority);
 	ssize_t sent;
 
 	if (length < 0) {

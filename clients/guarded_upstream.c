@@ -159,9 +159,10 @@ static void destroy(struct guarded_upstream *upstream)
 
 static char *origin_of(const char *url)
 {
-	const char *authority = strstr(url, "://") + strlen("://");
+	size_t length;
+	const char *authority = url_authority(url, &length);
 
-	return strndup(url, (size_t)(authority - url) + strcspn(authority, "/?#"));
+	return strndup(url, (size_t)(authority - url) + length);
 }
 
 int guarded_upstream_create(const struct upstream_settings *settings, struct wire_clients *wire,

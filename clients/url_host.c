@@ -1,6 +1,7 @@
 #include "clients/url_host.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
@@ -102,6 +103,16 @@ int url_host_find(const char *url, struct url_host *out)
 		return error;
 	*out = found;
 	return 0;
+}
+
+const char *url_authority(const char *url, size_t *length)
+{
+	const char *authority = strstr(url, "://");
+
+	assert(authority);
+	authority += strlen("://");
+	*length = strcspn(authority, "/?#");
+	return authority;
 }
 
 /* http://www.isthe.com/chongo/tech/comp/fnv/ */

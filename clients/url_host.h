@@ -26,6 +26,12 @@ enum { URL_HOST_NAME_MAX = 253 }; /* RFC 1035, 2.3.4, as text */
  */
 int url_host_find(const char *url, struct url_host *out);
 
+/**
+ * What stands between the slashes and the path in @url, "host:8443": its start, with *@length set;
+ * what follows is the path and query, or "". @url is one that a call can be made to. Any thread.
+ */
+const char *url_authority(const char *url, size_t *length);
+
 /** FNV-1a of a name of @name_len and a port; the same whatever the case of the name's letters. Any
  * thread. */
 uint32_t url_host_hash(const char *name, size_t name_len, uint16_t port);

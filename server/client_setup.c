@@ -9,6 +9,7 @@
 #include "clients/curl_client.h"
 #include "clients/http1_client.h"
 #include "clients/upstream.h"
+#include "clients/url_host.h"
 #include "server/log.h"
 #include "server/metered_client.h"
 
@@ -97,8 +98,9 @@ static int limit_client(const struct config *config, struct http_client **client
 
 static int meter_client(const char *upstream, struct http_client **client)
 {
-	const char *start = strstr(upstream, "://") + strlen("://");
-	char *authority = strndup(start, strcspn(start, "/?"));
+	size_t length;
+	const char *start = url_authority(upstream, &length);
+	char *authority = strndup(start, length);
 
 	if (authority == NULL)
 		return -ENOMEM;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "clients/upstream_settings.h"
+#include "clients/url_host.h"
 #include "server/config_headers.h"
 #include "server/upstream_url.h"
 
@@ -77,7 +78,8 @@ static int take_origin(const struct config_reader *reader, const struct config_m
 {
 	struct config_mistake mistake = config_mistake_of(reader, value, false);
 	int error = config_string.take(reader, member, value, target);
-	const char *url, *reason = NULL;
+	const char *url, *path, *reason = NULL;
+	size_t length;
 
 	if (error)
 		return error;
@@ -85,11 +87,10 @@ static int take_origin(const struct config_reader *reader, const struct config_m
 	/* The place says which; and there may be a password in it. */
 	if (upstream_url_check(url, &reason) < 0)
 		return config_mistake(&mistake, "is not a URL to call: %s", reason);
-	url = strstr(url, "://") + strlen("://");
-	url += strcspn(url, "/?");
-	if (url[0] != '\0' && strcmp(url, "/") != 0)
+	path = url_authority(url, &length) + length;
+	if (path[0] != '\0' && strcmp(path, "/") != 0)
 		return config_mistake(&mistake, "'%.100s' is one path too many: calls bring theirs",
-		                      url);
+		                      path);
 	return 0;
 }
 

@@ -103,8 +103,8 @@ static int judge(const char *line, const char *url, char error_text[HEALTHCHECK_
 
 static int print_request(const char *url, char request[REQUEST_BYTES])
 {
-	const char *authority = strstr(url, "://") + strlen("://");
-	size_t authority_len = strcspn(authority, "/?");
+	size_t authority_len;
+	const char *authority = url_authority(url, &authority_len);
 	const char *target = authority + authority_len;
 	int length = snprintf(request, REQUEST_BYTES,
 	                      "GET %s%s HTTP/1.1\r\nHost: %.*s\r\nConnection: close\r\n\r\n",

@@ -99,6 +99,20 @@ static void refuses_a_name_that_is_too_long(void **state)
 	assert_int_equal(url_host_find(url, &host), -EINVAL);
 }
 
+static void the_authority_ends_where_the_path_begins(void **state)
+{
+	static const char *const urls[] = {"http://a.b:80", "https://a.b:80/c?d",
+	                                   "http://a.b:80?c/d", "http://a.b:80#c"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+		size_t length = 0;
+
+		assert_memory_equal(url_authority(urls[i], &length), "a.b:80", strlen("a.b:80"));
+		assert_int_equal(length, strlen("a.b:80"));
+	}
+}
+
 static uint32_t hash_of(const char *url)
 {
 	struct url_host host;
@@ -125,6 +139,7 @@ int main(void)
 		cmocka_unit_test(skips_user_and_password),
 		cmocka_unit_test(refuses_what_is_no_url_with_a_host),
 		cmocka_unit_test(refuses_a_name_that_is_too_long),
+		cmocka_unit_test(the_authority_ends_where_the_path_begins),
 		cmocka_unit_test(the_hash_is_of_name_and_port_whatever_the_case),
 	};
 
