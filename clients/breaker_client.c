@@ -5,13 +5,12 @@
 #include <stdlib.h>
 
 #include "clients/http_fail.h"
+#include "clients/http_relay.h"
 
 struct breaker_client {
-	struct http_client client;  /* first */
-	struct http_client_ops ops; /* with the name of the inner one, which users see */
-	struct http_client *inner;  /* owned */
-	pthread_mutex_t lock;       /* held for moments */
-	struct breaker breaker;     /* lock */
+	struct http_relay relay; /* first */
+	pthread_mutex_t lock;    /* held for moments */
+	struct breaker breaker;  /* lock */
 };
 
 static enum breaker_report report_of(enum http_failure failure, int status)
@@ -47,7 +46,7 @@ static enum http_failure breaker_client_call(struct http_client *client, struct 
 	if (!is_admitted)
 		return http_fail(call, HTTP_BREAKER, "the upstream's breaker is open");
 
-	failure = http_call_pass_straight(self->inner, call, deadline);
+	failure = http_call_pass_straight(self->relay.inner, call, deadline);
 	/* It may have timed out before it was sent: waiting for its turn or a permit. */
 	report = call->attempts > attempts ? report_of(failure, call->status) : BREAKER_NOTHING;
 	pthread_mutex_lock(&self->lock);
@@ -56,16 +55,11 @@ static enum http_failure breaker_client_call(struct http_client *client, struct 
 	return failure;
 }
 
-static void breaker_client_tick(struct http_client *client)
-{
-	http_client_tick(((struct breaker_client *)client)->inner);
-}
-
 static void breaker_client_destroy(struct http_client *client)
 {
 	struct breaker_client *self = (struct breaker_client *)client;
 
-	http_client_destroy(self->inner);
+	http_relay_finish(&self->relay);
 	pthread_mutex_destroy(&self->lock);
 	free(self);
 }
@@ -77,18 +71,10 @@ int breaker_client_create(struct http_client *inner, const struct breaker_settin
 
 	if (!self)
 		return -ENOMEM;
-	self->ops = (struct http_client_ops){
-		.name = inner->ops->name,
-		.call_bytes = inner->ops->call_bytes,
-		.call = breaker_client_call,
-		.tick = breaker_client_tick,
-		.destroy = breaker_client_destroy,
-	};
-	self->client.ops = &self->ops;
-	self->inner = inner;
+	http_relay_init(&self->relay, inner, breaker_client_call, breaker_client_destroy);
 	breaker_init(&self->breaker, settings);
 	pthread_mutex_init(&self->lock, NULL);
-	*out = &self->client;
+	*out = &self->relay.client;
 	return 0;
 }
 

@@ -4,13 +4,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "clients/http_relay.h"
 #include "clients/retry.h"
 #include "executors/scope.h"
 
 struct hedge_client {
-	struct http_client client;  /* first */
-	struct http_client_ops ops; /* with the name of the inner one, which users see */
-	struct http_client *inner;  /* owned */
+	struct http_relay relay; /* first */
 
 	pthread_mutex_t lock; /* guards all below; held for moments */
 	struct hedge hedge;
@@ -170,7 +169,7 @@ static enum http_failure call_alone(struct hedge_client *self, struct http_call 
 {
 	int64_t began_ns = deadline_now_ns();
 
-	call->failure = http_call_pass_on(self->inner, call);
+	call->failure = http_call_pass_on(self->relay.inner, call);
 	if (is_answered(call))
 		learn(self, began_ns);
 	return call->failure;
@@ -184,9 +183,9 @@ static enum http_failure run_race(struct hedge_client *self, struct http_call *c
 	struct leg *first = &race.legs[0], *second = &race.legs[1], *winner;
 
 	scope_open(&race.scope, &(struct scope_options){.policy = SCOPE_COLLECT});
-	if (start_leg(&race, first, self->inner, call) == 0 &&
+	if (start_leg(&race, first, self->relay.inner, call) == 0 &&
 	    await_hedge(self, &race, began_ns, delay_ns))
-		race.is_hedged = start_leg(&race, second, self->inner, call) == 0;
+		race.is_hedged = start_leg(&race, second, self->relay.inner, call) == 0;
 	winner = finish_race(&race);
 	if (!winner)
 		return call_alone(self, call);
@@ -205,21 +204,16 @@ static enum http_failure hedge_client_call(struct http_client *client, struct ht
 	int64_t delay_ns;
 
 	if (!http_call_is_repeatable(call))
-		return http_call_pass_straight(self->inner, call, deadline);
+		return http_call_pass_straight(self->relay.inner, call, deadline);
 	delay_ns = begin(self);
 	return delay_ns < INT64_MAX ? run_race(self, call, delay_ns) : call_alone(self, call);
-}
-
-static void hedge_client_tick(struct http_client *client)
-{
-	http_client_tick(((struct hedge_client *)client)->inner);
 }
 
 static void hedge_client_destroy(struct http_client *client)
 {
 	struct hedge_client *self = (struct hedge_client *)client;
 
-	http_client_destroy(self->inner);
+	http_relay_finish(&self->relay);
 	pthread_mutex_destroy(&self->lock);
 	free(self);
 }
@@ -231,18 +225,10 @@ int hedge_client_create(struct http_client *inner, const struct hedge_settings *
 
 	if (!self)
 		return -ENOMEM;
-	self->ops = (struct http_client_ops){
-		.name = inner->ops->name,
-		.call_bytes = inner->ops->call_bytes,
-		.call = hedge_client_call,
-		.tick = hedge_client_tick,
-		.destroy = hedge_client_destroy,
-	};
-	self->client.ops = &self->ops;
-	self->inner = inner;
+	http_relay_init(&self->relay, inner, hedge_client_call, hedge_client_destroy);
 	hedge_init(&self->hedge, settings);
 	pthread_mutex_init(&self->lock, NULL);
-	*out = &self->client;
+	*out = &self->relay.client;
 	return 0;
 }
 

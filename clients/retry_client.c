@@ -6,13 +6,12 @@
 #include <stdlib.h>
 
 #include "clients/http_fail.h"
+#include "clients/http_relay.h"
 #include "clients/retry_budget.h"
 #include "executors/task.h"
 
 struct retry_client {
-	struct http_client client;      /* first */
-	struct http_client_ops ops;     /* with the name of the inner one, which users see */
-	struct http_client *inner;      /* owned */
+	struct http_relay relay;        /* first */
 	struct retry_settings settings; /* constant */
 
 	pthread_mutex_t lock; /* guards all below; held for moments */
@@ -71,7 +70,7 @@ static enum http_failure attempt_again(struct retry_client *self, struct http_ca
 		error = task_sleep_until(deadline_in_ns(pause_ns));
 		if (error < 0)
 			return http_fail_wait(call, error);
-		failure = call->failure = http_call_pass_on(self->inner, call);
+		failure = call->failure = http_call_pass_on(self->relay.inner, call);
 	}
 	return failure;
 }
@@ -85,7 +84,7 @@ static enum http_failure retry_client_call(struct http_client *client, struct ht
 	int64_t started_ns;
 
 	count_call(self, call->started_ns);
-	call->failure = http_call_pass_straight(self->inner, call, deadline);
+	call->failure = http_call_pass_straight(self->relay.inner, call, deadline);
 	started_ns = call->started_ns;
 	call->until = end_of(call);
 	failure = attempt_again(self, call);
@@ -94,16 +93,11 @@ static enum http_failure retry_client_call(struct http_client *client, struct ht
 	return failure;
 }
 
-static void retry_client_tick(struct http_client *client)
-{
-	http_client_tick(((struct retry_client *)client)->inner);
-}
-
 static void retry_client_destroy(struct http_client *client)
 {
 	struct retry_client *self = (struct retry_client *)client;
 
-	http_client_destroy(self->inner);
+	http_relay_finish(&self->relay);
 	pthread_mutex_destroy(&self->lock);
 	free(self);
 }
@@ -116,19 +110,11 @@ int retry_client_create(struct http_client *inner, const struct retry_settings *
 	assert(settings->attempts >= 2);
 	if (!self)
 		return -ENOMEM;
-	self->ops = (struct http_client_ops){
-		.name = inner->ops->name,
-		.call_bytes = inner->ops->call_bytes,
-		.call = retry_client_call,
-		.tick = retry_client_tick,
-		.destroy = retry_client_destroy,
-	};
-	self->client.ops = &self->ops;
-	self->inner = inner;
+	http_relay_init(&self->relay, inner, retry_client_call, retry_client_destroy);
 	self->settings = *settings;
 	self->random.state = seed;
 	pthread_mutex_init(&self->lock, NULL);
-	*out = &self->client;
+	*out = &self->relay.client;
 	return 0;
 }
 

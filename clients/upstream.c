@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "clients/http_fail.h"
+#include "clients/http_relay.h"
 #include "clients/url_host.h"
 #include "executors/semaphore.h"
 #include "executors/task.h"
@@ -32,9 +33,7 @@ struct upstream {
 };
 
 struct upstream_client {
-	struct http_client client;  /* first */
-	struct http_client_ops ops; /* with the name of the inner one, which users see */
-	struct http_client *inner;  /* owned */
+	struct http_relay relay; /* first */
 	/* Of upstream_limits. Written with the lock; relaxed: a call that comes at the same time
 	 * may as well have come before, and what is free is the semaphores' to say. */
 	atomic_uint permits, permit_wait_ms, per_second;
@@ -178,9 +177,10 @@ static enum http_failure upstream_client_call(struct http_client *client, struct
 	enum http_failure failure;
 
 	if (limits.permits == 0 && limits.per_second == 0)
-		return http_call_pass_straight(self->inner, call, deadline);
+		return http_call_pass_straight(self->relay.inner, call, deadline);
 	if (url_host_find(call->url, &host) < 0)
-		return http_call_pass_on(self->inner, call); /* which says what is wrong with it */
+		return http_call_pass_on(self->relay.inner,
+		                         call); /* which says what is wrong with it */
 	/* From here on the call has not begun, and its @deadline says nothing. */
 	upstream = find(self, &host);
 	if (!upstream)
@@ -191,22 +191,17 @@ static enum http_failure upstream_client_call(struct http_client *client, struct
 		failure = wait_for_permit(self, upstream, &limits, call);
 	if (failure != HTTP_OK)
 		return failure;
-	failure = http_call_pass_on(self->inner, call);
+	failure = http_call_pass_on(self->relay.inner, call);
 	if (limits.permits > 0)
 		task_semaphore_release(&upstream->permits);
 	return failure;
-}
-
-static void upstream_client_tick(struct http_client *client)
-{
-	http_client_tick(((struct upstream_client *)client)->inner);
 }
 
 static void upstream_client_destroy(struct http_client *client)
 {
 	struct upstream_client *self = (struct upstream_client *)client;
 
-	http_client_destroy(self->inner);
+	http_relay_finish(&self->relay);
 	for (unsigned i = 0; i < BUCKETS; i++) {
 		struct upstream *upstream;
 
@@ -228,18 +223,10 @@ int upstream_client_create(struct http_client *inner, const struct upstream_limi
 
 	if (!self)
 		return -ENOMEM;
-	self->ops = (struct http_client_ops){
-		.name = inner->ops->name,
-		.call_bytes = inner->ops->call_bytes,
-		.call = upstream_client_call,
-		.tick = upstream_client_tick,
-		.destroy = upstream_client_destroy,
-	};
-	self->client.ops = &self->ops;
-	self->inner = inner;
+	http_relay_init(&self->relay, inner, upstream_client_call, upstream_client_destroy);
 	store_limits(self, limits);
 	pthread_mutex_init(&self->lock, NULL);
-	*out = &self->client;
+	*out = &self->relay.client;
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clients/http_relay.h"
 #include "clients/latency_window.h"
 
 #define MS_NS INT64_C(1000000)
@@ -18,9 +19,7 @@ const int64_t upstream_duration_bounds_ns[UPSTREAM_DURATION_BOUNDS] = {
 };
 
 struct upstream_meter {
-	struct http_client client;  /* first */
-	struct http_client_ops ops; /* with the name of the inner one, which users see */
-	struct http_client *inner;  /* owned */
+	struct http_relay relay; /* first */
 
 	atomic_uint in_flight; /* relaxed: a statistic */
 
@@ -52,12 +51,9 @@ static void count_end(struct upstream_meter *self, const struct http_call *call,
                       enum http_failure failure)
 {
 	int64_t now_ns = deadline_now_ns(), took_ns = now_ns - call->started_ns;
-	unsigned result = failure;
 
-	if (failure == HTTP_OK && call->status / 100 != 2)
-		result = UPSTREAM_BAD_STATUS;
 	pthread_mutex_lock(&self->lock);
-	self->results[result]++;
+	self->results[upstream_result(failure, call->status)]++;
 	self->attempts += call->attempts;
 	self->durations[duration_class(took_ns)]++;
 	self->durations_ns += took_ns;
@@ -73,22 +69,17 @@ static enum http_failure upstream_meter_call(struct http_client *client, struct 
 	enum http_failure failure;
 
 	atomic_fetch_add_explicit(&self->in_flight, 1, memory_order_relaxed);
-	failure = http_call_pass_straight(self->inner, call, deadline);
+	failure = http_call_pass_straight(self->relay.inner, call, deadline);
 	atomic_fetch_sub_explicit(&self->in_flight, 1, memory_order_relaxed);
 	count_end(self, call, failure);
 	return failure;
-}
-
-static void upstream_meter_tick(struct http_client *client)
-{
-	http_client_tick(((struct upstream_meter *)client)->inner);
 }
 
 static void upstream_meter_destroy(struct http_client *client)
 {
 	struct upstream_meter *self = (struct upstream_meter *)client;
 
-	http_client_destroy(self->inner);
+	http_relay_finish(&self->relay);
 	pthread_mutex_destroy(&self->lock);
 	free(self);
 }
@@ -99,17 +90,9 @@ int upstream_meter_create(struct http_client *inner, struct http_client **out)
 
 	if (!self)
 		return -ENOMEM;
-	self->ops = (struct http_client_ops){
-		.name = inner->ops->name,
-		.call_bytes = inner->ops->call_bytes,
-		.call = upstream_meter_call,
-		.tick = upstream_meter_tick,
-		.destroy = upstream_meter_destroy,
-	};
-	self->client.ops = &self->ops;
-	self->inner = inner;
+	http_relay_init(&self->relay, inner, upstream_meter_call, upstream_meter_destroy);
 	pthread_mutex_init(&self->lock, NULL);
-	*out = &self->client;
+	*out = &self->relay.client;
 	return 0;
 }
 

@@ -14,6 +14,12 @@ enum {
 	UPSTREAM_DURATION_BOUNDS = 14,
 };
 
+/** The place of a call with that outcome among the results. */
+static inline unsigned upstream_result(enum http_failure failure, int status)
+{
+	return failure == HTTP_OK && status / 100 != 2 ? UPSTREAM_BAD_STATUS : (unsigned)failure;
+}
+
 /** "ok" for a whole reply with a 2xx, "bad_status", or what http_failure_name() says. Static. */
 const char *upstream_result_name(unsigned result);
 

@@ -5,20 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clients/http_relay.h"
+#include "clients/upstream_stats.h"
 #include "server/log.h"
 #include "server/metrics_text.h"
-
-/* A whole reply with a status other than 2xx: no failure of the call, and no success either. */
-enum { BAD_STATUS = HTTP_FAILURES, RESULTS };
 
 #define SAY_TLS_EVERY_NS INT64_C(10000000000)
 
 struct metered_client {
-	struct http_client super;
-	struct http_client_ops ops;    /* with the name of the inner one, which users see */
-	struct http_client *inner;     /* owned */
-	atomic_ullong counts[RESULTS]; /* by enum http_failure; relaxed: statistics */
-	atomic_llong tls_said_ns;      /* when it was; 0: never. Relaxed: guards nothing else */
+	struct http_relay relay;                /* first */
+	atomic_ullong counts[UPSTREAM_RESULTS]; /* relaxed: statistics */
+	atomic_llong tls_said_ns; /* when it was; 0: never. Relaxed: guards nothing else */
 	char upstream[];
 };
 
@@ -41,28 +38,21 @@ static enum http_failure call(struct http_client *client, struct http_call *outc
                               struct deadline deadline)
 {
 	struct metered_client *metered = (struct metered_client *)client;
-	enum http_failure failure = http_call_pass_on(metered->inner, outcome);
-	unsigned result = failure;
+	enum http_failure failure = http_call_pass_on(metered->relay.inner, outcome);
+	unsigned result = upstream_result(failure, outcome->status);
 
 	(void)deadline; /* what is inside may postpone the call's start, and its timeout with it */
-	if (failure == HTTP_OK && outcome->status / 100 != 2)
-		result = BAD_STATUS;
 	atomic_fetch_add_explicit(&metered->counts[result], 1, memory_order_relaxed);
 	if (failure == HTTP_TLS)
 		say_tls_reason(metered, outcome->reason);
 	return failure;
 }
 
-static void tick(struct http_client *client)
-{
-	http_client_tick(((struct metered_client *)client)->inner);
-}
-
 static void destroy(struct http_client *client)
 {
 	struct metered_client *metered = (struct metered_client *)client;
 
-	http_client_destroy(metered->inner);
+	http_relay_finish(&metered->relay);
 	free(metered);
 }
 
@@ -73,17 +63,9 @@ int metered_client_create(struct http_client *inner, const char *upstream, struc
 
 	if (metered == NULL)
 		return -ENOMEM;
-	metered->ops = (struct http_client_ops){
-		.name = inner->ops->name,
-		.call_bytes = inner->ops->call_bytes,
-		.call = call,
-		.tick = tick,
-		.destroy = destroy,
-	};
-	metered->super.ops = &metered->ops;
-	metered->inner = inner;
+	http_relay_init(&metered->relay, inner, call, destroy);
 	memcpy(metered->upstream, upstream, upstream_bytes);
-	*out = &metered->super;
+	*out = &metered->relay.client;
 	return 0;
 }
 
@@ -96,15 +78,10 @@ void metered_client_print(struct http_client *client, struct metrics_text *text)
 {
 	struct metered_client *metered = (struct metered_client *)client;
 
-	for (unsigned result = 0; result < RESULTS; result++) {
-		const char *name = result == BAD_STATUS
-		                           ? "bad_status"
-		                           : http_failure_name((enum http_failure)result);
-
-		metrics_sample(
-			text, "fanoutd_calls_total",
-			(const char *[]){"upstream", metered->upstream, "result", name, NULL},
-			(double)atomic_load_explicit(&metered->counts[result],
-		                                     memory_order_relaxed));
-	}
+	for (unsigned result = 0; result < UPSTREAM_RESULTS; result++)
+		metrics_sample(text, "fanoutd_calls_total",
+		               (const char *[]){"upstream", metered->upstream, "result",
+		                                upstream_result_name(result), NULL},
+		               (double)atomic_load_explicit(&metered->counts[result],
+		                                            memory_order_relaxed));
 }
