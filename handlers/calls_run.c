@@ -8,7 +8,7 @@
 #include "handlers/calls_judge.h"
 #include "handlers/calls_window.h"
 
-enum { FORKS_BETWEEN_YIELDS = 1000 };
+enum { CALLS_BETWEEN_YIELDS = 1000 };
 
 /* Places in the list of calls, first in, first out; each comes at most once. */
 struct queue {
@@ -22,6 +22,8 @@ struct run {
 	struct calls_graph *graph;
 	struct calls_writer *writer;
 	struct scope scope;
+	bool is_open;  /* @scope has not been joined */
+	bool collects; /* children are taken as they return; else once all have */
 	struct calls_window window;
 	struct queue ready;   /* nothing they wait for is left */
 	struct queue settled; /* and nobody has been told of them yet */
@@ -75,7 +77,7 @@ static void write_result(struct run *run, struct calls_call *call)
 	if (run->error)
 		return;
 	run->error = calls_writer_result(run->writer, call);
-	if (run->error)
+	if (run->error && run->is_open)
 		scope_cancel(&run->scope, CANCEL_CLIENT_GONE);
 }
 
@@ -86,7 +88,7 @@ static void tell(struct run *run)
 		size_t place = pop(&run->settled);
 		struct calls_call *call = &run->calls[place];
 
-		if (!call->has_run)
+		if (!call->has_run && run->is_open)
 			calls_judge_tell(&run->judge, false);
 		free_dependents(run, place);
 		calls_window_add(&run->window, call->made.memory_taken);
@@ -102,7 +104,7 @@ static void fork_ready(struct run *run)
 		struct calls_call *call = &run->calls[place];
 		int error;
 
-		if (run->ready.first % FORKS_BETWEEN_YIELDS == 0)
+		if (run->ready.first % CALLS_BETWEEN_YIELDS == 0)
 			task_yield();
 		call->judge = &run->judge;
 		call->task.run = calls_call_make;
@@ -150,12 +152,40 @@ static void collect(struct run *run)
 	}
 }
 
+/* What the parent has not heard of. */
 static void settle_rest(struct run *run)
 {
-	for (size_t i = 0; i < run->count; i++)
+	for (size_t i = 0; i < run->count; i++) {
+		if (i % CALLS_BETWEEN_YIELDS == CALLS_BETWEEN_YIELDS - 1)
+			task_yield();
 		if (!run->calls[i].is_settled)
-			settle(run, i, outcome_of_end(run));
-	tell(run);
+			settle(run, i, outcome_of(run, &run->calls[i]));
+		tell(run);
+	}
+}
+
+/* Whether something is to be done as soon as a call returns. If not the parent need not be woken
+ * for each. */
+static bool must_collect(const struct calls_writer *writer, const struct calls_graph *graph)
+{
+	return calls_writer_streams(writer) || writer->by_completion || graph->waits_for;
+}
+
+static void make_calls(struct run *run, const struct calls_running *how)
+{
+	struct scope_options options = {
+		.policy = run->collects ? SCOPE_COLLECT : SCOPE_ALL,
+		.max_parallel = how->max_parallel,
+		.deadline = how->deadline,
+	};
+
+	scope_open(&run->scope, &options);
+	run->is_open = true;
+	fork_ready(run);
+	if (run->collects)
+		collect(run);
+	(void)scope_join(&run->scope); /* what became of the children is in the calls */
+	run->is_open = false;
 }
 
 size_t calls_run_bytes(size_t count)
@@ -171,6 +201,7 @@ int calls_run(struct calls_call *calls, size_t count, struct calls_graph *graph,
 		.count = count,
 		.graph = graph,
 		.writer = writer,
+		.collects = must_collect(writer, graph),
 		.ready.places = malloc(calls_run_bytes(count)),
 	};
 
@@ -179,16 +210,11 @@ int calls_run(struct calls_call *calls, size_t count, struct calls_graph *graph,
 	run.settled.places = run.ready.places + count;
 	calls_window_init(&run.window, how->window_bytes);
 	calls_judge_init(&run.judge, &run.scope, how->policy, how->quorum);
-	scope_open(&run.scope, &(struct scope_options){.policy = SCOPE_COLLECT,
-	                                               .max_parallel = how->max_parallel,
-	                                               .deadline = how->deadline});
 	for (size_t i = 0; i < count; i++)
 		if (!graph->waits_for || graph->waits_for[i] == 0)
 			push(&run.ready, i);
-	fork_ready(&run);
-	collect(&run);
+	make_calls(&run, how);
 	settle_rest(&run);
-	(void)scope_join(&run.scope); /* what became of the children is in the calls */
 	free(run.ready.places);
 	return run.error;
 }
