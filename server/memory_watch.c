@@ -47,7 +47,8 @@ static size_t room(uint64_t limit_bytes, uint64_t base_bytes)
 
 static void limit_requests(struct memory_watch *watch, uint64_t limit_bytes)
 {
-	/* It cannot fail: the value is within what mallopt(3) allows. */
+	/* It cannot fail: the value is within what mallopt(3) allows. Others may allocate
+	 * meanwhile: glibc takes its lock for this. NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
 	memory_budget_set(&watch->budget, (size_t)limit_bytes,
 	                  room(limit_bytes, watch->base_bytes));
