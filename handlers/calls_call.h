@@ -55,6 +55,13 @@ static inline bool calls_call_is_success(const struct calls_call *call)
 /** Make it: what its task runs. The request's context (request_context.h) goes with it. */
 int calls_call_make(struct task *task);
 
+/** As many bytes at most are printed of it if it fails, with what stands around it in an answer. So
+ * there is room for that from the start, whatever the replies of others take. */
+static inline size_t calls_call_failure_bytes(const struct calls_entry *entry)
+{
+	return 128 + 6 * entry->id_length; /* "\u001f" */
+}
+
 /** Append the result as a JSON object on one line. */
 void calls_call_print(const struct calls_call *call, struct text_buffer *buffer);
 

@@ -47,6 +47,7 @@ static void measure(struct planner *planner, const struct calls_call *call)
 		planner->text_bytes += strlen(call->upstream->origin) + entry->url_length + 1;
 	if (entry->body_kind == CALLS_BODY_BASE64)
 		planner->text_bytes += base64_decoded_bytes(json_string_length(entry->body));
+	planner->plan.bytes += calls_call_failure_bytes(entry);
 	planner->header_count += call->upstream->header_count + json_object_size(entry->headers) +
 	                         1 + CALLS_CONTEXT_HEADERS;
 }

@@ -18,7 +18,8 @@ struct calls_plan {
 	size_t count;
 	struct http_header *headers; /* of all calls */
 	char *texts;                 /* URLs, and bodies that came as base64 */
-	size_t bytes;                /* what all of it takes, JSON bodies included */
+	size_t bytes; /* what all of it takes, JSON bodies and what would be printed of
+	                 failures included */
 };
 
 /** What holds for every call of a list. Borrowed. */

@@ -66,14 +66,16 @@ static bool exchange_memory(struct calls_writer *writer, struct http_call *made,
 	return true;
 }
 
-/* False: there is no room for it, and nothing was printed. */
+/* For what is printed of a failure the plan has left room. False: there is none for the reply, and
+ * nothing was printed. */
 static bool print(struct calls_writer *writer, struct calls_call *call)
 {
 	struct text_buffer *buffer = &writer->buffer;
 	size_t before = buffer->length;
 
 	calls_call_print(call, buffer);
-	if (!buffer->error && exchange_memory(writer, &call->made, buffer->length - before))
+	if (!buffer->error && (call->outcome != HTTP_OK ||
+	                       exchange_memory(writer, &call->made, buffer->length - before)))
 		return true;
 	text_buffer_cut(buffer, before);
 	return false;

@@ -180,6 +180,20 @@ static void replies_for_which_there_is_no_room_are_too_large(void **state)
 	free(calls);
 }
 
+/* When replies have taken all there was, telling of hundreds more takes nothing. */
+static void an_answer_has_room_for_all_that_fail(void **state)
+{
+	char *calls = list_of(900, 3000);
+
+	(void)state;
+	set_up_with_memory(2 << 20);
+	calls_post_list(NULL, "", calls);
+	assert_int_equal(calls_answer.response.status, 200);
+	assert_in_range(counted("succeeded"), 50, 500);
+	assert_int_equal(counted("too_large"), 900 - counted("succeeded"));
+	free(calls);
+}
+
 static void a_stream_holds_no_reply_that_has_been_written(void **state)
 {
 	char *calls = list_of(50, 100000);
@@ -234,6 +248,7 @@ int main(int argc, char **argv)
 		TEST(a_client_that_goes_ends_the_calls),
 		TEST(a_reader_that_is_too_slow_is_cut_off),
 		TEST(replies_for_which_there_is_no_room_are_too_large),
+		TEST(an_answer_has_room_for_all_that_fail),
 		TEST(a_stream_holds_no_reply_that_has_been_written),
 		TEST(a_list_for_which_there_is_no_room_is_refused),
 		TEST(when_all_are_turned_away_it_is_a_503_with_the_same_body),
