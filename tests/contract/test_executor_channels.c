@@ -241,23 +241,35 @@ static void what_was_sent_before_the_close_is_still_received(void **state)
 	run_with_channel(5, close_and_drain);
 }
 
+enum { PARTIES = 10 };
+
+/* As many senders, or receivers, that wait. */
+static int fork_waiting(struct scope *scope, struct task_channel *channel, bool are_senders,
+                        struct party parties[PARTIES])
+{
+	int error = 0;
+
+	for (int i = 0; i < PARTIES; i++) {
+		parties[i] = are_senders ? sender(channel, i, 1) : receiver(channel, 1);
+		error |= scope_fork(scope, &parties[i].task);
+	}
+	await_waiters(channel, are_senders ? &channel->senders : &channel->receivers, PARTIES);
+	return error;
+}
+
 static int close_on_waiting(void *arg)
 {
 	struct task_channel *channel = arg;
-	struct party parties[10];
+	struct party parties[PARTIES];
 	struct scope scope;
 	int error = 0;
 
 	for (int senders = 0; senders < 2; senders++) {
 		scope_open(&scope, &(struct scope_options){0});
-		for (int i = 0; i < 10; i++) {
-			parties[i] = senders ? sender(channel, i, 1) : receiver(channel, 1);
-			error |= scope_fork(&scope, &parties[i].task);
-		}
-		await_waiters(channel, senders ? &channel->senders : &channel->receivers, 10);
+		error |= fork_waiting(&scope, channel, senders, parties);
 		task_channel_close(channel);
 		error |= scope_join(&scope);
-		for (int i = 0; i < 10; i++)
+		for (int i = 0; i < PARTIES; i++)
 			if (parties[i].task.result != -EPIPE || parties[i].done != 0)
 				error = -EPROTO;
 		channel->is_closed = false; /* for the other half */
@@ -274,21 +286,17 @@ static void closing_ends_the_waits(void **state)
 static int cancel_waiting(void *arg)
 {
 	struct task_channel *channel = arg;
-	struct party parties[10];
+	struct party parties[PARTIES];
 	struct scope scope;
 	int number = 5, error = 0;
 
 	for (int senders = 0; senders < 2; senders++) {
 		scope_open(&scope, &(struct scope_options){0});
-		for (int i = 0; i < 10; i++) {
-			parties[i] = senders ? sender(channel, i, 1) : receiver(channel, 1);
-			error |= scope_fork(&scope, &parties[i].task);
-		}
-		await_waiters(channel, senders ? &channel->senders : &channel->receivers, 10);
+		error |= fork_waiting(&scope, channel, senders, parties);
 		scope_cancel(&scope, CANCEL_SIBLING_DONE);
 		if (scope_join(&scope) != -ECANCELED)
 			error = -EPROTO;
-		for (int i = 0; i < 10; i++)
+		for (int i = 0; i < PARTIES; i++)
 			if (parties[i].task.result != -ECANCELED)
 				error = -EPROTO;
 	}
@@ -306,7 +314,7 @@ static void cancelled_waits_leave_nothing_behind(void **state)
 }
 
 /* Many senders and receivers; some give up now and then. Every item sent is received once. */
-enum { PARTIES = 10, PER_SENDER = 300 };
+enum { PER_SENDER = 300 };
 
 struct exchange {
 	struct task_channel channel;

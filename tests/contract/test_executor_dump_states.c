@@ -12,15 +12,40 @@
 
 static const int64_t ms = 1000000;
 
-/* ------ children that have not started */
+/* ------ a root task that waits until it is cancelled */
 
-enum { CHILDREN = 20 };
-
-struct narrow {
+struct root {
 	struct task task;
 	struct cancel cancel;
 	struct countdown over;
 };
+
+static void root_done(struct task *task)
+{
+	countdown_arrive(&((struct root *)task)->over);
+}
+
+static void start_root(struct root *root, int (*run)(struct task *task), const char *name,
+                       struct executor *executor)
+{
+	root->task =
+		(struct task){.run = run, .done = root_done, .cancel = &root->cancel, .name = name};
+	cancel_init(&root->cancel, NULL);
+	countdown_init(&root->over, 1);
+	assert_int_equal(executor_submit(executor, &root->task), 0);
+}
+
+static void end_root(struct root *root)
+{
+	cancel_fire(&root->cancel, CANCEL_SHUTDOWN);
+	countdown_wait(&root->over);
+	countdown_finish(&root->over);
+	cancel_finish(&root->cancel);
+}
+
+/* ------ children that have not started */
+
+enum { CHILDREN = 20 };
 
 static int sleeps_for_long(struct task *task)
 {
@@ -44,37 +69,22 @@ static int narrow_run(struct task *task)
 	return error | scope_join(&scope);
 }
 
-static void narrow_done(struct task *task)
-{
-	countdown_arrive(&((struct narrow *)task)->over);
-}
-
 static void children_that_have_not_started_are_counted(void **state)
 {
 	struct executor *executor = start_executor(4);
-	struct narrow narrow = {
-		.task = {.run = narrow_run,
-	                 .done = narrow_done,
-	                 .cancel = &narrow.cancel,
-	                 .name = "narrow"},
-	};
+	struct root narrow;
 	struct task_dump dump;
 	const struct task_dump_entry *parent;
 
 	(void)state;
-	cancel_init(&narrow.cancel, NULL);
-	countdown_init(&narrow.over, 1);
-	assert_int_equal(executor_submit(executor, &narrow.task), 0);
+	start_root(&narrow, narrow_run, "narrow", executor);
 	dump_once_parked(executor, 2, &dump);
 	parent = find_entry(&dump, "narrow");
 	assert_int_equal(parent->scopes[0].running, 1);
 	assert_int_equal(parent->scopes[0].not_started, CHILDREN - 1);
 	assert_int_equal(dump.rest, CHILDREN - 1);
 	task_dump_finish(&dump);
-	cancel_fire(&narrow.cancel, CANCEL_SHUTDOWN);
-	countdown_wait(&narrow.over);
-	countdown_finish(&narrow.over);
-	cancel_finish(&narrow.cancel);
+	end_root(&narrow);
 	executor_destroy(executor);
 }
 
@@ -82,19 +92,12 @@ static void children_that_have_not_started_are_counted(void **state)
 static void a_parent_that_runs_its_child_waits_for_it(void **state)
 {
 	struct executor *executor = start_executor(1);
-	struct narrow narrow = {
-		.task = {.run = narrow_run,
-	                 .done = narrow_done,
-	                 .cancel = &narrow.cancel,
-	                 .name = "narrow"},
-	};
+	struct root narrow;
 	struct task_dump dump;
 	const struct task_dump_entry *parent, *child;
 
 	(void)state;
-	cancel_init(&narrow.cancel, NULL);
-	countdown_init(&narrow.over, 1);
-	assert_int_equal(executor_submit(executor, &narrow.task), 0);
+	start_root(&narrow, narrow_run, "narrow", executor);
 	dump_once_parked(executor, 2, &dump);
 	parent = find_entry(&dump, "narrow");
 	child = find_entry(&dump, "child");
@@ -103,19 +106,14 @@ static void a_parent_that_runs_its_child_waits_for_it(void **state)
 	assert_int_equal(child->wait, WAIT_SLEEP);
 	assert_ptr_equal(child->parent, parent->id);
 	task_dump_finish(&dump);
-	cancel_fire(&narrow.cancel, CANCEL_SHUTDOWN);
-	countdown_wait(&narrow.over);
-	countdown_finish(&narrow.over);
-	cancel_finish(&narrow.cancel);
+	end_root(&narrow);
 	executor_destroy(executor);
 }
 
 /* ------ stacks */
 
 struct deep {
-	struct task task;
-	struct cancel cancel;
-	struct countdown over;
+	struct root root;
 	const void *return_address; /* into the function that called the one that waits */
 };
 
@@ -133,28 +131,16 @@ static int deep_run(struct task *task)
 	return waits_deep_down((struct deep *)task) | (task->name == NULL);
 }
 
-static void deep_done(struct task *task)
-{
-	countdown_arrive(&((struct deep *)task)->over);
-}
-
 static void the_stack_of_a_parked_task_leads_to_who_called(void **state)
 {
 	struct executor *executor = start_executor(4);
-	struct deep deep = {
-		.task = {.run = deep_run,
-	                 .done = deep_done,
-	                 .cancel = &deep.cancel,
-	                 .name = "deep"},
-	};
+	struct deep deep = {0};
 	struct task_dump dump;
 	const struct task_dump_entry *entry;
 	bool is_there = false;
 
 	(void)state;
-	cancel_init(&deep.cancel, NULL);
-	countdown_init(&deep.over, 1);
-	assert_int_equal(executor_submit(executor, &deep.task), 0);
+	start_root(&deep.root, deep_run, "deep", executor);
 	dump_once_parked(executor, 1, &dump);
 	entry = find_entry(&dump, "deep");
 	assert_true(entry->frames >= 4);
@@ -164,10 +150,7 @@ static void the_stack_of_a_parked_task_leads_to_who_called(void **state)
 	}
 	assert_true(is_there);
 	task_dump_finish(&dump);
-	cancel_fire(&deep.cancel, CANCEL_SHUTDOWN);
-	countdown_wait(&deep.over);
-	countdown_finish(&deep.over);
-	cancel_finish(&deep.cancel);
+	end_root(&deep.root);
 	executor_destroy(executor);
 }
 

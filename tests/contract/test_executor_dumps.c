@@ -218,99 +218,101 @@ static void end_all_waits(struct all_waits *all)
 	cancel_finish(&all->cancel);
 }
 
-static void shows_what_each_task_waits_for(void **state)
-{
-	struct executor *executor = start_executor(KINDS + 1);
+/* A picture of all of them, and what it was taken of. */
+struct picture {
+	struct executor *executor;
 	struct all_waits all;
 	struct task_dump dump;
+};
+
+static void take_picture(struct picture *picture)
+{
+	picture->executor = start_executor(KINDS + 1);
+	start_all_waits(&picture->all, picture->executor);
+	dump_once_parked(picture->executor, KINDS + 1, &picture->dump);
+}
+
+static void put_picture_away(struct picture *picture)
+{
+	task_dump_finish(&picture->dump);
+	end_all_waits(&picture->all);
+	executor_destroy(picture->executor);
+}
+
+static void shows_what_each_task_waits_for(void **state)
+{
+	struct picture picture;
 
 	(void)state;
-	start_all_waits(&all, executor);
-	dump_once_parked(executor, KINDS + 1, &dump);
+	take_picture(&picture);
 	for (int i = 0; i < KINDS; i++) {
-		const struct task_dump_entry *entry = find_entry(&dump, kinds[i].name);
+		const struct task_dump_entry *entry = find_entry(&picture.dump, kinds[i].name);
 
 		assert_string_equal(wait_kind_name(entry->wait), wait_kind_name(kinds[i].wait));
 		assert_true(entry->parked_ns >= entry->started_ns);
 		/* A job that has begun is awaited to its end. */
 		if (kinds[i].wait != WAIT_OFFLOAD)
-			assert_int_equal(entry->until.ns, all.far.ns);
+			assert_int_equal(entry->until.ns, picture.all.far.ns);
 	}
-	assert_ptr_equal(find_entry(&dump, "acquires")->object, &all.semaphore);
-	assert_ptr_equal(find_entry(&dump, "awaits condition")->object, &all.condition);
-	assert_ptr_equal(find_entry(&dump, "awaits latch")->object, &all.latch);
-	assert_ptr_equal(find_entry(&dump, "sends")->object, &all.channel);
-	assert_int_equal(find_entry(&dump, "reads")->detail, all.pipe[0]);
-	assert_int_equal(find_entry(&dump, "offloads")->detail, OFFLOAD_BLOCKING);
-	task_dump_finish(&dump);
-	end_all_waits(&all);
-	executor_destroy(executor);
+	assert_ptr_equal(find_entry(&picture.dump, "acquires")->object, &picture.all.semaphore);
+	assert_ptr_equal(find_entry(&picture.dump, "awaits condition")->object,
+	                 &picture.all.condition);
+	assert_ptr_equal(find_entry(&picture.dump, "awaits latch")->object, &picture.all.latch);
+	assert_ptr_equal(find_entry(&picture.dump, "sends")->object, &picture.all.channel);
+	assert_int_equal(find_entry(&picture.dump, "reads")->detail, picture.all.pipe[0]);
+	assert_int_equal(find_entry(&picture.dump, "offloads")->detail, OFFLOAD_BLOCKING);
+	put_picture_away(&picture);
 }
 
 static void names_the_owner_of_a_mutex(void **state)
 {
-	struct executor *executor = start_executor(KINDS + 1);
-	struct all_waits all;
-	struct task_dump dump;
+	struct picture picture;
 
 	(void)state;
-	start_all_waits(&all, executor);
-	dump_once_parked(executor, KINDS + 1, &dump);
-	assert_ptr_equal(find_entry(&dump, "locks")->object, &all.mutex);
-	assert_ptr_equal(find_entry(&dump, "locks")->owner, &all.task);
-	assert_ptr_equal(find_entry(&dump, "does once")->owner, &all.task);
-	assert_null(find_entry(&dump, "acquires")->owner);
-	task_dump_finish(&dump);
-	end_all_waits(&all);
-	executor_destroy(executor);
+	take_picture(&picture);
+	assert_ptr_equal(find_entry(&picture.dump, "locks")->object, &picture.all.mutex);
+	assert_ptr_equal(find_entry(&picture.dump, "locks")->owner, &picture.all.task);
+	assert_ptr_equal(find_entry(&picture.dump, "does once")->owner, &picture.all.task);
+	assert_null(find_entry(&picture.dump, "acquires")->owner);
+	put_picture_away(&picture);
 }
 
 static void children_name_their_parent_and_scope(void **state)
 {
-	struct executor *executor = start_executor(KINDS + 1);
-	struct all_waits all;
+	struct picture picture;
 	const struct task_dump_entry *parent;
-	struct task_dump dump;
 
 	(void)state;
-	start_all_waits(&all, executor);
-	dump_once_parked(executor, KINDS + 1, &dump);
-	assert_int_equal(dump.count, KINDS + 1);
-	assert_int_equal(dump.rest, 0);
-	parent = find_entry(&dump, "parent");
-	assert_ptr_equal(parent->id, &all.task);
+	take_picture(&picture);
+	assert_int_equal(picture.dump.count, KINDS + 1);
+	assert_int_equal(picture.dump.rest, 0);
+	parent = find_entry(&picture.dump, "parent");
+	assert_ptr_equal(parent->id, &picture.all.task);
 	assert_null(parent->parent);
 	assert_int_equal(parent->open_scopes, 1);
-	assert_ptr_equal(parent->scopes[0].id, &all.scope);
+	assert_ptr_equal(parent->scopes[0].id, &picture.all.scope);
 	assert_int_equal(parent->scopes[0].policy, SCOPE_ALL);
 	for (int i = 0; i < KINDS; i++) {
-		const struct task_dump_entry *child = find_entry(&dump, kinds[i].name);
+		const struct task_dump_entry *child = find_entry(&picture.dump, kinds[i].name);
 
-		assert_ptr_equal(child->parent, &all.task);
-		assert_ptr_equal(child->scope, &all.scope);
+		assert_ptr_equal(child->parent, &picture.all.task);
+		assert_ptr_equal(child->scope, &picture.all.scope);
 		assert_int_equal(child->open_scopes, 0);
 	}
-	task_dump_finish(&dump);
-	end_all_waits(&all);
-	executor_destroy(executor);
+	put_picture_away(&picture);
 }
 
 static void lists_as_many_as_asked_and_counts_the_rest(void **state)
 {
-	struct executor *executor = start_executor(KINDS + 1);
-	struct all_waits all;
-	struct task_dump dump;
+	struct picture picture;
 
 	(void)state;
-	start_all_waits(&all, executor);
-	dump_once_parked(executor, KINDS + 1, &dump);
-	task_dump_finish(&dump);
-	assert_int_equal(executor_dump_tasks(executor, 3, &dump), 0);
-	assert_int_equal(dump.count, 3);
-	assert_int_equal(dump.rest, KINDS + 1 - 3);
-	task_dump_finish(&dump);
-	end_all_waits(&all);
-	executor_destroy(executor);
+	take_picture(&picture);
+	task_dump_finish(&picture.dump);
+	assert_int_equal(executor_dump_tasks(picture.executor, 3, &picture.dump), 0);
+	assert_int_equal(picture.dump.count, 3);
+	assert_int_equal(picture.dump.rest, KINDS + 1 - 3);
+	put_picture_away(&picture);
 }
 
 static void an_executor_without_tasks_has_none_to_show(void **state)

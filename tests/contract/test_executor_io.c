@@ -82,17 +82,22 @@ static void reader_done(struct task *task)
 	countdown_arrive(&((struct reader *)task)->over);
 }
 
-static void start_reader(struct executor *executor, struct reader *reader, int fd,
-                         struct deadline deadline)
+/* Of one end of a pair of sockets, which it closes. Returns the other end. */
+static int start_reader(struct executor *executor, struct reader *reader, struct deadline deadline)
 {
-	*reader = (struct reader){
-		.task = {.run = reader_run, .done = reader_done}, .fd = fd, .deadline = deadline};
+	int pair[2];
+
+	assert_int_equal(open_pair(pair), 0);
+	*reader = (struct reader){.task = {.run = reader_run, .done = reader_done},
+	                          .fd = pair[0],
+	                          .deadline = deadline};
 	cancel_init(&reader->cancel, NULL);
 	reader->task.cancel = &reader->cancel;
 	countdown_init(&reader->is_open, 1);
 	countdown_init(&reader->over, 1);
 	assert_int_equal(executor_submit(executor, &reader->task), 0);
 	countdown_wait(&reader->is_open);
+	return pair[1];
 }
 
 static void finish_reader(struct reader *reader)
@@ -110,15 +115,13 @@ static void io_wait_returns_once_readable(void **state)
 	(void)state;
 	for (int i = 0; i < ROUNDS; i++) {
 		struct reader reader;
-		int pair[2];
+		int peer = start_reader(executor, &reader, far_away());
 
-		assert_int_equal(open_pair(pair), 0);
-		start_reader(executor, &reader, pair[0], far_away());
-		assert_int_equal(write(pair[1], "x", 1), 1);
+		assert_int_equal(write(peer, "x", 1), 1);
 		finish_reader(&reader);
 		assert_int_equal(reader.got, 1);
 		assert_int_equal(reader.byte, 'x');
-		(void)close(pair[1]);
+		(void)close(peer);
 	}
 	executor_destroy(executor);
 }
@@ -127,16 +130,15 @@ static void io_wait_times_out(void **state)
 {
 	struct executor *executor = start_executor(1);
 	struct reader reader;
-	int pair[2];
+	int peer;
 
 	(void)state;
-	assert_int_equal(open_pair(pair), 0);
-	start_reader(executor, &reader, pair[0], deadline_in_ms(10));
+	peer = start_reader(executor, &reader, deadline_in_ms(10));
 	finish_reader(&reader);
 	executor_destroy(executor);
 	assert_int_equal(reader.got, -ETIMEDOUT);
 	assert_true(deadline_now_ns() >= reader.deadline.ns);
-	(void)close(pair[1]);
+	(void)close(peer);
 }
 
 static void io_wait_is_cancelled(void **state)
@@ -146,14 +148,12 @@ static void io_wait_is_cancelled(void **state)
 	(void)state;
 	for (int i = 0; i < ROUNDS; i++) {
 		struct reader reader;
-		int pair[2];
+		int peer = start_reader(executor, &reader, far_away());
 
-		assert_int_equal(open_pair(pair), 0);
-		start_reader(executor, &reader, pair[0], far_away());
 		cancel_fire(&reader.cancel, CANCEL_CLIENT_GONE);
 		finish_reader(&reader);
 		assert_int_equal(reader.got, -ECANCELED);
-		(void)close(pair[1]);
+		(void)close(peer);
 	}
 	executor_destroy(executor);
 }
@@ -162,21 +162,19 @@ static void io_wait_returns_when_the_peer_goes(void **state)
 {
 	struct executor *executor = start_executor(1);
 	struct reader reader;
-	int pair[2];
+	int peer;
 
 	(void)state;
-	assert_int_equal(open_pair(pair), 0);
-	start_reader(executor, &reader, pair[0], far_away());
-	(void)close(pair[1]);
+	peer = start_reader(executor, &reader, far_away());
+	(void)close(peer);
 	finish_reader(&reader);
 	assert_int_equal(reader.got, 0);
 
-	assert_int_equal(open_pair(pair), 0);
-	start_reader(executor, &reader, pair[0], far_away());
-	assert_int_equal(shutdown(pair[1], SHUT_WR), 0);
+	peer = start_reader(executor, &reader, far_away());
+	assert_int_equal(shutdown(peer, SHUT_WR), 0);
 	finish_reader(&reader);
 	assert_int_equal(reader.got, 0);
-	(void)close(pair[1]);
+	(void)close(peer);
 	executor_destroy(executor);
 }
 

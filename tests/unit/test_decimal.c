@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "tests/unit/no_numbers.h"
 #include "tests/with_cmocka.h"
 
 static void reads_what_fits_in_64_bits(void **state)
@@ -28,19 +29,7 @@ static void reads_what_fits_in_64_bits(void **state)
 
 static void refuses_everything_else(void **state)
 {
-	static const char *const bad[] = {
-		"",
-		"-1",
-		"+1",
-		" 1",
-		"1 ",
-		"1e3",
-		"0x10",
-		"1.0",
-		"1,000",
-		"18446744073709551616",
-		"99999999999999999999",
-	};
+	static const char *const bad[] = {"", NO_NUMBERS};
 	uint64_t number = 99;
 
 	(void)state;

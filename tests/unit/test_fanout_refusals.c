@@ -18,6 +18,13 @@ static void note_url(void *arg, const struct http_call *call, unsigned index,
 	assert(length > 0 && length < 100);
 }
 
+/* The client is there afterwards. */
+static struct fanout_options options_of_good_calls(void)
+{
+	script_by(&(struct scripted_options){0});
+	return plain_options();
+}
+
 static void expect_url(const char *upstream, const char *query, const char *url)
 {
 	struct fanout_options options;
@@ -84,11 +91,9 @@ static void bad_parameters_are_named(void **state)
 static void the_options_admit_executor_and_cpu_us(void **state)
 {
 	static const char *const names[] = {"pool", "thread", NULL};
-	struct fanout_options options;
+	struct fanout_options options = options_of_good_calls();
 
 	(void)state;
-	script_by(&(struct scripted_options){0});
-	options = plain_options();
 	options.limits.executors = names;
 	options.experiments = true;
 	handle_with(options);
@@ -113,12 +118,10 @@ static int64_t process_cpu_ms(void)
 /* One thread: the parent runs the child itself, and nobody is there to cancel it. */
 static void burning_ends_at_the_deadline(void **state)
 {
-	struct fanout_options options;
+	struct fanout_options options = options_of_good_calls();
 	int64_t before_ms = process_cpu_ms();
 
 	(void)state;
-	script_by(&(struct scripted_options){0});
-	options = plain_options();
 	options.experiments = true;
 	handle_with(options);
 	run_on("pool", 1, 100);
@@ -128,11 +131,9 @@ static void burning_ends_at_the_deadline(void **state)
 
 static void what_does_not_fit_in_memory_is_refused(void **state)
 {
-	struct fanout_options options;
+	struct fanout_options options = options_of_good_calls();
 
 	(void)state;
-	script_by(&(struct scripted_options){0});
-	options = plain_options();
 	options.limits.max_memory_bytes = 100000;
 	handle_with(options);
 	run_on("pool", POOL_THREADS, 1000);
@@ -145,13 +146,11 @@ static void what_does_not_fit_in_memory_is_refused(void **state)
 
 static void an_answer_that_does_not_fit_in_memory_is_refused(void **state)
 {
-	struct fanout_options options;
+	struct fanout_options options = options_of_good_calls();
 	char detail[100];
 	int length;
 
 	(void)state;
-	script_by(&(struct scripted_options){0});
-	options = plain_options();
 	options.limits.max_memory_bytes = batch_bytes(1000) + batch_summary_bytes(1000) + 20000;
 	handle_with(options);
 	run_on("pool", POOL_THREADS, 1001);
