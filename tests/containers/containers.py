@@ -107,6 +107,8 @@ def build_image():
         env=environment, capture_output=True, text=True, timeout=600)
     if result.returncode != 0:
         raise AssertionError(result.stdout[-2000:] + result.stderr[-4000:])
+    # What is left of earlier ones, but for layers that the newest is made of.
+    podman("image", "prune", "-f", "--filter", "until=24h", check=False)
 
 
 def prepare():
