@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -96,10 +97,10 @@ static int read_limit(int directory_fd, const char *name, uint64_t *out)
 }
 
 /* What of the group's memory cannot be got back by dropping files. */
-static int read_used(int directory_fd, const struct names *names, uint64_t *out)
+static int read_used(int directory_fd, const struct names *names, struct memory_limit *out)
 {
 	char text[CGROUP_STAT_BYTES] = "";
-	uint64_t files, usage;
+	uint64_t usage;
 	int error = cgroup_file_read_number(directory_fd, names->usage, &usage);
 	ssize_t length;
 
@@ -108,9 +109,9 @@ static int read_used(int directory_fd, const struct names *names, uint64_t *out)
 	length = text_file_read(directory_fd, "memory.stat", text, sizeof(text));
 	if (length < 0)
 		return (int)length;
-	files = cgroup_file_stat(text, names->inactive_file) +
-	        cgroup_file_stat(text, names->active_file);
-	*out = usage > files ? usage - files : 0;
+	out->file_bytes = cgroup_file_stat(text, names->inactive_file) +
+	                  cgroup_file_stat(text, names->active_file);
+	out->used_bytes = usage > out->file_bytes ? usage - out->file_bytes : 0;
 	return 0;
 }
 
@@ -126,7 +127,7 @@ static int read_group(const char *path, const struct names *names, size_t root_b
 		return -errno;
 	error = read_limit(directory_fd, names->limit, &limit_bytes);
 	if (!error && limit_bytes < limit->limit_bytes)
-		error = read_used(directory_fd, names, &limit->used_bytes);
+		error = read_used(directory_fd, names, limit);
 	close(directory_fd);
 	if (error || limit_bytes >= limit->limit_bytes)
 		return error;
@@ -169,4 +170,20 @@ int memory_limit_read(struct memory_limit_reader *reader, struct memory_limit *o
 		reader->last = now;
 	*out = reader->last;
 	return error;
+}
+
+int memory_limit_open_usage(const struct memory_limit_reader *reader)
+{
+	const struct names *names = &names_of_version[reader->membership.version];
+	char path[2 * PATH_MAX];
+	int length, fd;
+
+	if (reader->last.limited_by[0] == '\0')
+		return -ENOENT;
+	length = snprintf(path, sizeof(path), "%s%s/%s", reader->root, reader->last.limited_by,
+	                  names->usage);
+	if (length < 0 || (size_t)length >= sizeof(path))
+		return -ENAMETOOLONG;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 ? fd : -errno;
 }

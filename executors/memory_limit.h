@@ -15,6 +15,7 @@ struct memory_limit {
 	uint64_t limit_bytes;      /* UINT64_MAX: no limit */
 	uint64_t used_bytes;       /* by all processes of the group that has it, without files that
 	                              the kernel keeps in memory and can drop; 0 without a limit */
+	uint64_t file_bytes;       /* those files */
 	int cgroup;                /* version that limits memory here, 1 or 2; 0: none found */
 	char limited_by[PATH_MAX]; /* directory of that group, without root; "": no limit */
 };
@@ -38,5 +39,9 @@ void memory_limit_reader_destroy(struct memory_limit_reader *reader);
  * a task: it blocks on files and takes some 25 KiB of stack.
  */
 int memory_limit_read(struct memory_limit_reader *reader, struct memory_limit *out);
+
+/** A descriptor of the file that says what the group of the limit that was read last uses, files
+ * included. Returns it; -ENOENT there is no limit; another negative errno of open(2). */
+int memory_limit_open_usage(const struct memory_limit_reader *reader);
 
 #endif

@@ -14,6 +14,17 @@ static size_t bytes_of(const struct admission_need *need)
 	return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
 }
 
+static void refuse(struct memory_budget *budget, size_t bytes, size_t left,
+                   struct response *response)
+{
+	response_problem(response, 503, NULL,
+	                 "the request needs about %zu bytes, and of the memory limit of %zu bytes "
+	                 "%zu are free for requests",
+	                 bytes, atomic_load_explicit(&budget->limit_bytes, memory_order_relaxed),
+	                 left);
+	response_add_header(response, "Retry-After", "1");
+}
+
 bool admission_enter(struct memory_budget *budget, const struct admission_need *need,
                      struct response *response, size_t *taken)
 {
@@ -22,12 +33,15 @@ bool admission_enter(struct memory_budget *budget, const struct admission_need *
 	*taken = 0;
 	if (!budget || memory_budget_take(budget, bytes, taken))
 		return true;
-	response_problem(response, 503, NULL,
-	                 "the request needs about %zu bytes, and of the memory limit of %zu bytes "
-	                 "%zu are free for requests",
-	                 bytes, atomic_load_explicit(&budget->limit_bytes, memory_order_relaxed),
-	                 memory_budget_left(budget));
-	response_add_header(response, "Retry-After", "1");
+	refuse(budget, bytes, memory_budget_left(budget), response);
+	return false;
+}
+
+bool admission_keep(struct memory_budget *budget, size_t bytes, struct response *response)
+{
+	if (memory_budget_keep(budget, bytes))
+		return true;
+	refuse(budget, bytes, 0, response);
 	return false;
 }
 

@@ -28,6 +28,10 @@ struct admission_need {
 bool admission_enter(struct memory_budget *budget, const struct admission_need *need,
                      struct response *response, size_t *taken);
 
+/** For @bytes of that which no later request uses again, such as replies: whether they are really
+ * free now. True: to be undone by memory_budget_unkeep(). False: as above. */
+bool admission_keep(struct memory_budget *budget, size_t bytes, struct response *response);
+
 /** The calls are over and forgotten: give @taken back, but for what the body of @response takes,
  * which goes back with it. */
 void admission_leave(struct memory_budget *budget, size_t taken, struct response *response);

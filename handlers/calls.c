@@ -274,14 +274,19 @@ static void enter_and_run(struct serving *serving)
 {
 	size_t used = serving->request.bytes + bytes_of_numbers(serving) + serving->plan.bytes;
 	size_t left = memory_left(serving, used);
+	struct memory_budget *memory = serving->options->limits.memory;
 	struct admission_need need;
 
-	if (serving->options->limits.memory) {
-		need = need_of(serving, used, left);
-		if (!enter(serving, &need))
-			return;
+	if (!memory) {
+		run_and_answer(serving, left);
+		return;
 	}
+	need = need_of(serving, used, left);
+	if (!enter(serving, &need) ||
+	    !admission_keep(memory, (size_t)need.other_bytes, serving->response))
+		return;
 	run_and_answer(serving, left);
+	memory_budget_unkeep(memory, (size_t)need.other_bytes);
 }
 
 /* Before it is known what the list asks for there is the list, and soon its tree. */

@@ -34,6 +34,7 @@ int memory_watch_init(struct memory_watch *watch)
 
 void memory_watch_finish(struct memory_watch *watch)
 {
+	memory_budget_finish(&watch->budget);
 	memory_limit_reader_destroy(watch->reader);
 	pthread_mutex_destroy(&watch->lock);
 }
@@ -60,6 +61,10 @@ static void take(struct memory_watch *watch, const struct memory_limit *limit)
 	 * use there now. */
 	if (strcmp(limit->limited_by, watch->limit.limited_by) != 0)
 		watch->base_bytes = limit->used_bytes;
+	int usage_fd = memory_limit_open_usage(watch->reader);
+
+	if (usage_fd >= 0)
+		memory_budget_measure_by(&watch->budget, usage_fd);
 	if (limit->limit_bytes == UINT64_MAX)
 		memory_budget_set(&watch->budget, SIZE_MAX, SIZE_MAX);
 	else
@@ -98,6 +103,8 @@ bool memory_watch_read(struct memory_watch *watch)
 
 	if (is_new)
 		take(watch, &limit);
+	atomic_store_explicit(&watch->budget.file_bytes, (size_t)limit.file_bytes,
+	                      memory_order_relaxed);
 	trim(watch, &limit);
 	pthread_mutex_lock(&watch->lock);
 	watch->limit = limit;

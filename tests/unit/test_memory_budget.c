@@ -1,6 +1,9 @@
 #include "executors/memory_budget.h"
 
 #include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "tests/with_cmocka.h"
 
@@ -55,6 +58,40 @@ static void a_limit_that_falls_below_what_is_taken_leaves_nothing(void **state)
 	assert_true(memory_budget_take(&budget, 50, &more));
 }
 
+/* A file that says @text, as the kernel's of what is in use. */
+static int usage(const char *text)
+{
+	int fd = memfd_create("usage", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	return fd;
+}
+
+static void what_is_kept_must_really_be_free(void **state)
+{
+	struct memory_budget budget;
+
+	(void)state;
+	memory_budget_init(&budget);
+	assert_true(memory_budget_keep(&budget, 1000000)); /* no limit */
+	memory_budget_unkeep(&budget, 1000000);
+	memory_budget_set(&budget, 1000, 900);
+	memory_budget_measure_by(&budget, usage("700\n"));
+	atomic_store(&budget.file_bytes, 100);
+	/* 950 less 600. */
+	assert_false(memory_budget_keep(&budget, 351));
+	assert_true(memory_budget_keep(&budget, 200));
+	assert_false(memory_budget_keep(&budget, 151));
+	assert_true(memory_budget_keep(&budget, 150));
+	assert_int_equal(budget.refused, 2);
+	memory_budget_unkeep(&budget, 350);
+	memory_budget_measure_by(&budget, usage("1000\n"));
+	assert_false(memory_budget_keep(&budget, 51));
+	assert_true(memory_budget_keep(&budget, 50));
+	memory_budget_finish(&budget);
+}
+
 enum { TAKERS = 4, ROUNDS = 20000, ROOM = 3 };
 
 static void *take_and_give(void *argument)
@@ -99,6 +136,7 @@ int main(void)
 		cmocka_unit_test(takes_until_the_room_is_full),
 		cmocka_unit_test(counts_nothing_without_a_limit),
 		cmocka_unit_test(a_limit_that_falls_below_what_is_taken_leaves_nothing),
+		cmocka_unit_test(what_is_kept_must_really_be_free),
 		cmocka_unit_test(never_gives_out_more_than_there_is),
 	};
 

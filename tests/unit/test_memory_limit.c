@@ -1,6 +1,8 @@
 #include "executors/memory_limit.h"
 
 #include <errno.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "tests/unit/cgroup_tree.h"
 #include "tests/with_cmocka.h"
@@ -59,11 +61,19 @@ static void start_version_2(struct fixture *fixture)
 static void reads_the_limit_and_what_files_do_not_give_back(void **state)
 {
 	struct fixture fixture;
+	char text[16];
+	int fd;
 
 	(void)state;
 	start_version_2(&fixture);
 	assert_int_equal(read_bytes(&fixture), 67108864);
 	assert_int_equal(fixture.limit.used_bytes, 3000000);
+	assert_int_equal(fixture.limit.file_bytes, 2000000);
+	fd = memory_limit_open_usage(fixture.reader);
+	assert_true(fd >= 0);
+	assert_int_equal(read(fd, text, sizeof(text)), strlen("5000000\n"));
+	assert_memory_equal(text, "5000000\n", strlen("5000000\n"));
+	close(fd);
 	assert_int_equal(fixture.limit.cgroup, 2);
 	assert_string_equal(fixture.limit.limited_by, "/sys/fs/cgroup/p/a");
 	finish(&fixture);
@@ -94,6 +104,7 @@ static void follows_a_limit_that_changes_and_a_process_that_moves(void **state)
 	write_file(&fixture, GROUPS "/p/a/memory.max", "max\n");
 	assert_true(read_bytes(&fixture) == UINT64_MAX);
 	assert_string_equal(fixture.limit.limited_by, "");
+	assert_int_equal(memory_limit_open_usage(fixture.reader), -ENOENT);
 	assert_int_equal(fixture.limit.used_bytes, 0);
 	write_file(&fixture, GROUPS "/b/memory.max", "1000\n");
 	write_file(&fixture, GROUPS "/b/memory.current", "10\n");
