@@ -5,15 +5,10 @@
 #include <string.h>
 #include <strings.h>
 
-#define BLANKS " \t"
+#include "clients/span.h"
 
 /* How precisely a range of media types names one. */
 enum precision { NOT_AT_ALL, ANY_TYPE, ANY_SUBTYPE, PRECISELY };
-
-struct span {
-	const char *text;
-	size_t length;
-};
 
 /* What an Accept header thinks of one type. */
 struct liking {
@@ -21,52 +16,16 @@ struct liking {
 	unsigned quality; /* in thousandths */
 };
 
-static struct span trimmed(struct span span)
-{
-	while (span.length > 0 && strchr(BLANKS, span.text[0])) {
-		span.text++;
-		span.length--;
-	}
-	while (span.length > 0 && strchr(BLANKS, span.text[span.length - 1]))
-		span.length--;
-	return span;
-}
-
-/* Cut off what stands before the next @separator, that of @rest itself included. Quoted strings,
- * which may hold one, are not separated. */
-static struct span next_part(struct span *rest, char separator)
-{
-	bool is_quoted = false;
-	size_t end = 0;
-	struct span part;
-
-	for (; end < rest->length && (is_quoted || rest->text[end] != separator); end++) {
-		if (rest->text[end] == '"')
-			is_quoted = !is_quoted;
-		else if (rest->text[end] == '\\' && is_quoted && end + 1 < rest->length)
-			end++;
-	}
-	part = (struct span){rest->text, end};
-	end += end < rest->length;
-	*rest = (struct span){rest->text + end, rest->length - end};
-	return trimmed(part);
-}
-
-static bool is(struct span span, const char *text, size_t length)
-{
-	return span.length == length && strncasecmp(span.text, text, length) == 0;
-}
-
 static enum precision precision_of(struct span range, const char *type)
 {
 	size_t main_length = strcspn(type, "/") + 1; /* with the slash */
 
-	if (is(range, type, strlen(type)))
+	if (span_is_any_case(range, type))
 		return PRECISELY;
-	if (is(range, "*/*", 3))
+	if (span_is_any_case(range, "*/*"))
 		return ANY_TYPE;
-	if (range.length == main_length + 1 && range.text[main_length] == '*' &&
-	    strncasecmp(range.text, type, main_length) == 0)
+	if (range.length == main_length + 1 && range.data[main_length] == '*' &&
+	    strncasecmp(range.data, type, main_length) == 0)
 		return ANY_SUBTYPE;
 	return NOT_AT_ALL;
 }
@@ -77,11 +36,11 @@ static unsigned read_quality(struct span value)
 	unsigned quality = 0, weight = 1000;
 
 	for (size_t i = 0; i < value.length && i < 5; i++) {
-		if (i == 1 && value.text[i] == '.')
+		if (i == 1 && value.data[i] == '.')
 			continue;
-		if (value.text[i] < '0' || value.text[i] > '9')
+		if (value.data[i] < '0' || value.data[i] > '9')
 			return 1000;
-		quality += weight * (unsigned)(value.text[i] - '0');
+		quality += weight * (unsigned)(value.data[i] - '0');
 		weight /= 10;
 	}
 	return quality > 1000 ? 1000 : quality;
@@ -90,10 +49,10 @@ static unsigned read_quality(struct span value)
 static unsigned quality_of(struct span parameters)
 {
 	while (parameters.length > 0) {
-		struct span value = next_part(&parameters, ';');
-		struct span name = next_part(&value, '=');
+		struct span value = span_next_element(&parameters, ';');
+		struct span name = span_next_element(&value, '=');
 
-		if (is(name, "q", 1))
+		if (span_is_any_case(name, "q"))
 			return read_quality(value);
 	}
 	return 1000;
@@ -106,8 +65,8 @@ static struct liking like(const char *accept, const char *type)
 	struct liking liking = {0};
 
 	while (rest.length > 0) {
-		struct span parameters = next_part(&rest, ',');
-		struct span range = next_part(&parameters, ';');
+		struct span parameters = span_next_element(&rest, ',');
+		struct span range = span_next_element(&parameters, ';');
 		enum precision precision = precision_of(range, type);
 
 		if (precision > liking.precision)
@@ -121,7 +80,7 @@ int accept_choose(const char *accept, const char *const *types, size_t count)
 	struct liking best = {0};
 	int chosen = -ENOENT;
 
-	if (!accept || accept[strspn(accept, BLANKS)] == '\0')
+	if (!accept || accept[strspn(accept, " \t")] == '\0')
 		return 0;
 	for (size_t i = 0; i < count; i++) {
 		struct liking liking = like(accept, types[i]);

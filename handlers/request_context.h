@@ -54,7 +54,7 @@ extern const struct task_key request_context_key;
 void request_context_traceparent(const struct request_context *context,
                                  char text[TRACEPARENT_BYTES]);
 
-/** The headers by which a call says what it belongs to. Texts without "out" are the context's. */
+/** The headers by which a call says what it belongs to; the first two are the context's. */
 struct request_context_call {
 	const char *request_id;              /* for X-Request-Id */
 	const char *tracestate;              /* for tracestate; NULL: to be left out */

@@ -4,11 +4,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "clients/span.h"
 #include "server/exchange.h"
 #include "server/reply.h"
 #include "server/request_copy.h"
 #include "server/request_framing.h"
-#include "server/span.h"
 
 struct site_handler {
 	h2o_handler_t super; /* first: h2o frees it */
@@ -168,11 +168,9 @@ static bool authorize(h2o_req_t *request, struct site *site)
 /* Without the parameters: "application/json; charset=utf-8". */
 static bool is_media_type(h2o_iovec_t value, const char *type)
 {
-	size_t length = 0;
+	struct span rest = {value.base, value.len};
 
-	while (length < value.len && strchr("; \t", value.base[length]) == NULL)
-		length++;
-	return length == strlen(type) && strncasecmp(value.base, type, length) == 0;
+	return span_is_any_case(span_next_element(&rest, ';'), type);
 }
 
 static void refuse_type(h2o_req_t *request, struct site *site, const char *type)

@@ -8,8 +8,8 @@
  * no longer knows. Looked up again from the text when somebody wants to be told.
  */
 
-/** The way to a value: the how-manieth it is in its object or array, from 0, and the way to that.
- * NULL is the way to the value of the whole text. */
+/** The way to a value: its place in its object or array, from 0, and the way to that. NULL is the
+ * way to the value of the whole text. */
 struct json_way {
 	const struct json_way *up;
 	size_t index;

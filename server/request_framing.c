@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "server/span.h"
+#include "clients/span.h"
 
 struct framing {
 	unsigned content_lengths;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/span.h"
+#include "clients/span.h"
 
 static int reserve(struct slow_echo *echo, size_t bytes)
 {

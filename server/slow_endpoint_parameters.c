@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clients/span.h"
 #include "executors/decimal.h"
-#include "server/span.h"
 
 enum { NAME_SHOWN_BYTES = 32 };
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "clients/span.h"
 #include "executors/decimal.h"
-#include "server/span.h"
 
 /* What the header fields said so far. */
 struct fields {

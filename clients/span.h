@@ -1,5 +1,5 @@
-#ifndef SERVER_SPAN_H
-#define SERVER_SPAN_H
+#ifndef CLIENTS_SPAN_H
+#define CLIENTS_SPAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,6 +47,26 @@ static inline struct span span_next_part(struct span *rest, char separator)
 	part.length = (size_t)(end - rest->data);
 	*rest = (struct span){end + 1, rest->length - part.length - 1};
 	return part;
+}
+
+/** The same for the value of a field: a separator within a quoted string (RFC 9110 §5.6.4) does not
+ * count, and the part is trimmed. */
+static inline struct span span_next_element(struct span *rest, char separator)
+{
+	bool is_quoted = false;
+	struct span part = {rest->data, 0};
+	size_t end = 0;
+
+	for (; end < rest->length && (is_quoted || rest->data[end] != separator); end++) {
+		if (rest->data[end] == '"')
+			is_quoted = !is_quoted;
+		else if (rest->data[end] == '\\' && is_quoted && end + 1 < rest->length)
+			end++;
+	}
+	part.length = end;
+	end += end < rest->length;
+	*rest = (struct span){rest->data + end, rest->length - end};
+	return span_trimmed(part);
 }
 
 #endif
