@@ -1,7 +1,6 @@
 #include "clients/breaker.h"
 
 #include <assert.h>
-#include <string.h>
 
 #define MS_NS INT64_C(1000000)
 
@@ -27,52 +26,19 @@ void breaker_init(struct breaker *breaker, const struct breaker_settings *settin
 
 /* ------ the window */
 
-static void forget_window(struct breaker *breaker)
-{
-	memset(breaker->calls, 0, sizeof(breaker->calls));
-	memset(breaker->errors, 0, sizeof(breaker->errors));
-	breaker->all_calls = 0;
-	breaker->all_errors = 0;
-}
-
-static void forget_slot(struct breaker *breaker, unsigned at)
-{
-	breaker->all_calls -= breaker->calls[at];
-	breaker->all_errors -= breaker->errors[at];
-	breaker->calls[at] = 0;
-	breaker->errors[at] = 0;
-}
-
-/* Threads come with their times in any order: an earlier slot counts as the last one. */
-static unsigned move_to(struct breaker *breaker, int64_t now_ns)
-{
-	int64_t slot = now_ns / (breaker->settings.window_ms * MS_NS / BREAKER_SLOTS);
-
-	if (slot < breaker->slot)
-		slot = breaker->slot;
-	if (breaker->slot < slot - BREAKER_SLOTS)
-		breaker->slot = slot - BREAKER_SLOTS;
-	while (breaker->slot < slot) {
-		breaker->slot++;
-		forget_slot(breaker, (unsigned)(breaker->slot % BREAKER_SLOTS));
-	}
-	return (unsigned)(slot % BREAKER_SLOTS);
-}
-
 static void count(struct breaker *breaker, int64_t now_ns, bool is_error)
 {
-	unsigned at = move_to(breaker, now_ns);
+	int64_t slot_ns = breaker->settings.window_ms * MS_NS / BREAKER_SLOTS;
 
-	breaker->calls[at]++;
-	breaker->all_calls++;
-	breaker->errors[at] += is_error;
-	breaker->all_errors += is_error;
+	recent_counts_add(&breaker->window, now_ns / slot_ns, 1, is_error);
 }
 
 static bool is_failing(const struct breaker *breaker)
 {
-	return breaker->all_calls >= breaker->settings.min_calls &&
-	       breaker->all_errors * 100 >= breaker->all_calls * breaker->settings.error_percent;
+	const struct recent_counts *window = &breaker->window;
+
+	return window->all_calls >= breaker->settings.min_calls &&
+	       window->all_others * 100 >= window->all_calls * breaker->settings.error_percent;
 }
 
 /* ------ the states */
@@ -87,7 +53,7 @@ static void become(struct breaker *breaker, enum breaker_state state, int64_t no
 		breaker->opened_in_turn = breaker->turn;
 	}
 	if (state == BREAKER_CLOSED)
-		forget_window(breaker);
+		breaker->window = (struct recent_counts){0};
 }
 
 bool breaker_admit(struct breaker *breaker, int64_t now_ns, uint64_t *turn)

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "clients/recent_counts.h"
+
 /*
  * Whether an upstream is called at all. One that fails is left alone for a while:
  * its calls fail at once, rather than wait for it, and it has the time to recover.
@@ -31,7 +33,7 @@ struct breaker_settings {
 
 enum breaker_state { BREAKER_CLOSED, BREAKER_OPEN, BREAKER_HALF_OPEN, BREAKER_STATES };
 
-enum { BREAKER_SLOTS = 10 };
+enum { BREAKER_SLOTS = RECENT_SLOTS };
 
 struct breaker {
 	struct breaker_settings settings; /* constant */
@@ -42,10 +44,7 @@ struct breaker {
 	                     it was admitted */
 	uint64_t opened_in_turn; /* the last time */
 
-	/* While closed: the window, in slots of a tenth of it. */
-	int64_t slot; /* the last one, counted from the clock's zero */
-	unsigned calls[BREAKER_SLOTS], errors[BREAKER_SLOTS];
-	uint64_t all_calls, all_errors; /* the sums of these */
+	struct recent_counts window; /* while closed: calls and errors, in slots of a tenth of it */
 };
 
 /** What became of a call that was admitted. */

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "clients/recent_counts.h"
+
 /*
  * How many retries an upstream is sent: when it fails everything, each call would
  * otherwise become several, just when it can take the least. Of the calls of the
@@ -14,15 +16,12 @@
  */
 enum {
 	RETRY_BUDGET_PERCENT = 20,
-	RETRY_BUDGET_SECONDS = 10,
+	RETRY_BUDGET_SECONDS = RECENT_SLOTS,
 	RETRY_BUDGET_LEAST_PER_SECOND = 3,
 };
 
 struct retry_budget {
-	int64_t second; /* the one that was counted last, since the clock's zero */
-	/* By second modulo the window; only the last ten are in there. */
-	unsigned calls[RETRY_BUDGET_SECONDS], retries[RETRY_BUDGET_SECONDS];
-	uint64_t all_calls, all_retries; /* the sums of these */
+	struct recent_counts window; /* calls and retries, by the second */
 };
 
 /** Zero it first. A call begins. */
