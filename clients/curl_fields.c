@@ -5,6 +5,18 @@
 
 #include "clients/http_reply_headers.h"
 
+size_t curl_head_receive(char *line, size_t size, size_t count, void *arg)
+{
+	struct curl_head *head = arg;
+
+	(void)line;
+	head->bytes += size * count;
+	head->lines++;
+	/* A status line and an empty one beside the fields. */
+	head->is_too_long = head->bytes > HTTP_HEAD_MAX_BYTES || head->lines > HTTP_HEADERS_MAX + 2;
+	return head->is_too_long ? CURL_WRITEFUNC_ERROR : size * count;
+}
+
 /* A field without a value is "Name;": libcurl would leave "Name:" out. */
 static const char *separator_of(const struct http_header *header)
 {

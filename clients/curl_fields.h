@@ -2,10 +2,26 @@
 #define CLIENTS_CURL_FIELDS_H
 
 #include <curl/curl.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "clients/http_client.h"
 
 /* The headers of a call as libcurl has them. On the carrier. */
+
+/** What has come of a reply's headers. Zero it before the call. */
+struct curl_head {
+	size_t bytes;
+	unsigned lines;
+	bool is_too_long;
+};
+
+/**
+ * For CURLOPT_HEADERFUNCTION, with a struct curl_head: end the call once there is more than
+ * http_reply_headers.h allows, interim replies and trailers included. libcurl keeps all of them,
+ * and walks all it has for each that it is asked for.
+ */
+size_t curl_head_receive(char *line, size_t size, size_t count, void *arg);
 
 /**
  * Those that @call brings, for CURLOPT_HTTPHEADER, with @tail, which may be NULL, after them. One

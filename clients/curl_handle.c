@@ -127,6 +127,8 @@ static CURLcode set_lasting_options(struct curl_handle *handle)
 		curl_easy_setopt(easy, CURLOPT_PRIVATE, handle),
 		curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, receive),
 		curl_easy_setopt(easy, CURLOPT_WRITEDATA, handle),
+		curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, curl_head_receive),
+		curl_easy_setopt(easy, CURLOPT_HEADERDATA, &handle->head),
 		curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L),
 		curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)READ_BUFFER),
 		curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https"),
@@ -290,6 +292,7 @@ CURLcode curl_handle_prepare(struct curl_handle *handle, struct curl_transfer *t
 	handle->out_of_memory = false;
 	handle->is_too_long = false;
 	handle->has_refused = false;
+	handle->head = (struct curl_head){0};
 	if (code == CURLE_OK)
 		code = curl_easy_setopt(handle->easy, CURLOPT_MAXFILESIZE_LARGE,
 		                        most_bytes(call, method));
@@ -319,6 +322,8 @@ static enum http_failure failure_of(struct curl_handle *handle, CURLcode code)
 		return HTTP_FD_LIMIT;
 	if (handle->is_too_long)
 		return HTTP_TOO_LARGE;
+	if (handle->head.is_too_long)
+		return HTTP_PROTOCOL;
 	(void)curl_easy_getinfo(handle->easy, CURLINFO_OS_ERRNO, &system_error);
 	(void)curl_easy_getinfo(handle->easy, CURLINFO_REQUEST_SIZE, &request_bytes);
 	ending.system_error = handle->shortage ? handle->shortage : (int)system_error;
@@ -337,6 +342,10 @@ static const char *reason_of(struct curl_handle *handle, CURLcode code)
 		return "the reply is longer than allowed";
 	case HTTP_TLS:
 		return curl_tls_reason(handle->easy, code);
+	case HTTP_PROTOCOL:
+		if (handle->head.is_too_long)
+			return "its head is too long";
+		return curl_easy_strerror(code);
 	case HTTP_CONNECT:
 		if (handle->has_refused)
 			return HTTP_ADDRESS_NOT_ALLOWED;

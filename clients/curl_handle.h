@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "clients/curl_fields.h"
 #include "clients/curl_tls.h"
 #include "clients/http_client.h"
 #include "clients/resolver.h"
@@ -49,6 +50,7 @@ struct curl_handle {
 	struct curl_handle *next;           /* in the service's list of unused ones */
 	struct curl_handle *next_unwatched; /* in the group's list */
 
+	struct curl_head head;  /* of the reply */
 	int shortage;           /* errno: why there was no socket or no watch; 0 */
 	bool out_of_memory;     /* for the reply */
 	bool is_too_long;       /* the reply */

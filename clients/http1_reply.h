@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "clients/http1_chunks.h"
+#include "clients/http_reply_headers.h"
 #include "clients/phr.h"
 
 /*
@@ -17,8 +18,8 @@
  * twice or beside a Transfer-Encoding, any Transfer-Encoding but "chunked".
  */
 enum {
-	HTTP1_HEAD_MAX_BYTES = 16 * 1024, /* of one head; interim replies have one each */
-	HTTP1_HEADERS_MAX = 128,
+	HTTP1_HEAD_MAX_BYTES = HTTP_HEAD_MAX_BYTES, /* of one head; interim replies have one each */
+	HTTP1_HEADERS_MAX = HTTP_HEADERS_MAX,
 	HTTP1_INTERIM_MAX = 16, /* replies 1xx before the real one */
 };
 

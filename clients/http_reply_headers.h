@@ -6,6 +6,12 @@
 
 #include "clients/http_client.h"
 
+/* Of a head. A reply that has more is malformed, as far as we are concerned. */
+enum {
+	HTTP_HEAD_MAX_BYTES = 16 * 1024,
+	HTTP_HEADERS_MAX = 128,
+};
+
 /*
  * What a client leaves in a call of a reply's headers: for those that implement
  * struct http_client_ops. All headers of a reply are one block of memory, so that

@@ -5,10 +5,17 @@
 
 /* What a client makes of replies, right and wrong. */
 
-enum { LONG_HEADER = 150 * 1024, MANY_HEADERS = 40000 };
+enum {
+	LONG_HEADER = 150 * 1024,
+	MANY_HEADERS = 40000,
+	SOME_BYTES = 20 * 1024,
+	SOME_HEADERS = 1000
+};
 
 static char long_header[LONG_HEADER + 64];
 static char many_headers[MANY_HEADERS * sizeof("X-N: 12345\r\n") + 64];
+static char some_bytes[SOME_BYTES + 64];
+static char some_headers[SOME_HEADERS * sizeof("X-N: 12345\r\n") + 64];
 static char maximum[CLIENT_MAX_REPLY_BYTES + 64];
 static char over_maximum[CLIENT_MAX_REPLY_BYTES + 64];
 
@@ -51,6 +58,8 @@ static const struct raw_reply replies[] = {
 	{.path = "/huge-chunk", .bytes = CHUNKED "fffffffffffffffff\r\nabc\r\n0\r\n\r\n"},
 	{.path = "/long-header", .bytes = long_header},
 	{.path = "/many-headers", .bytes = many_headers},
+	{.path = "/some-bytes", .bytes = some_bytes},
+	{.path = "/some-headers", .bytes = some_headers},
 	{.path = "/nul-in-header",
          .bytes = HEAD "X: a\0b\r\nContent-Length: 2\r\n\r\nok",
          .length = sizeof(HEAD "X: a\0b\r\nContent-Length: 2\r\n\r\nok") - 1},
@@ -79,6 +88,10 @@ static int setup(void **state)
 	     CLIENT_MAX_REPLY_BYTES + 1, "");
 	fill(long_header, sizeof(long_header), HEAD "X: ", "x", LONG_HEADER, "\r\n\r\n");
 	fill(many_headers, sizeof(many_headers), HEAD, "X-N: 12345\r\n", MANY_HEADERS, "\r\n");
+	fill(some_bytes, sizeof(some_bytes), HEAD "X: ", "x", SOME_BYTES,
+	     "\r\nContent-Length: 0\r\n\r\n");
+	fill(some_headers, sizeof(some_headers), HEAD "Content-Length: 0\r\n", "X-N: 12345\r\n",
+	     SOME_HEADERS, "\r\n");
 	return client_setup(state, replies);
 }
 
@@ -204,6 +217,13 @@ static void refuses_endless_headers(void **state)
 	assert_get_fails(*state, "/many-headers", HTTP_PROTOCOL);
 }
 
+/* Which a client may keep, and look through. */
+static void refuses_more_headers_than_anyone_needs(void **state)
+{
+	assert_get_fails(*state, "/some-bytes", HTTP_PROTOCOL);
+	assert_get_fails(*state, "/some-headers", HTTP_PROTOCOL);
+}
+
 static void goes_on_after_failures(void **state)
 {
 	for (int i = 0; i < 3; i++) {
@@ -272,6 +292,7 @@ int main(int argc, char **argv)
 		CASE(calls_a_connection_that_ends_early_a_reset),
 		CASE(calls_what_is_not_http_a_protocol_error),
 		CASE(refuses_endless_headers),
+		CASE(refuses_more_headers_than_anyone_needs),
 		CASE(goes_on_after_failures),
 		CASE(takes_what_it_keeps_from_the_memory_that_calls_share),
 	};
