@@ -8,41 +8,8 @@
 #include <sys/resource.h>
 
 #include "executors/cpu_affinity.h"
-#include "tests/unit/cgroup_tree.h"
+#include "tests/unit/cpu_quota_fixture.h"
 #include "tests/with_cmocka.h"
-
-#define V2_MOUNT "31 30 0:24 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw,nsdelegate\n"
-#define V1_MOUNT "32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu,cpuacct\n"
-
-struct fixture {
-	struct cgroup_tree tree;
-	struct cpu_quota_reader *reader;
-	struct cpu_quota quota;
-};
-
-static void start(struct fixture *fixture, unsigned affinity_cpus)
-{
-	cgroup_tree_init(&fixture->tree);
-	assert_int_equal(
-		cpu_quota_reader_create(fixture->tree.root, affinity_cpus, &fixture->reader), 0);
-}
-
-static void finish(struct fixture *fixture)
-{
-	cpu_quota_reader_destroy(fixture->reader);
-	cgroup_tree_finish(&fixture->tree);
-}
-
-static void write_file(struct fixture *fixture, const char *path, const char *text)
-{
-	cgroup_tree_write(&fixture->tree, path, text);
-}
-
-static unsigned read_usable(struct fixture *fixture)
-{
-	cpu_quota_read(fixture->reader, &fixture->quota);
-	return fixture->quota.usable;
-}
 
 static void start_with_parent_and_leaf(struct fixture *fixture)
 {

@@ -5,11 +5,9 @@
 #include <string.h>
 
 #include "executors/cpu_quota.h"
-#include "tests/unit/cgroup_tree.h"
+#include "tests/unit/cpu_quota_fixture.h"
 #include "tests/with_cmocka.h"
 
-#define V2_MOUNT "31 30 0:24 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw,nsdelegate\n"
-#define V1_MOUNT "32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu,cpuacct\n"
 #define OTHER_MOUNTS                                                                               \
 	"23 1 0:21 / / rw shared:1 - overlay overlay rw,lowerdir=/a:/b\n"                          \
 	"24 23 0:22 / /proc rw - proc proc rw\n\n"                                                 \
@@ -276,36 +274,6 @@ static const struct row rows[] = {
          {{"/sys/fs/cgroup/p/cpu.max", "300000 100000\n"}},
          {3, 3, "/sys/fs/cgroup/p", 2, .warns = true}},
 };
-
-struct fixture {
-	struct cgroup_tree tree;
-	struct cpu_quota_reader *reader;
-	struct cpu_quota quota;
-};
-
-static void start(struct fixture *fixture, unsigned affinity_cpus)
-{
-	cgroup_tree_init(&fixture->tree);
-	assert_int_equal(
-		cpu_quota_reader_create(fixture->tree.root, affinity_cpus, &fixture->reader), 0);
-}
-
-static void finish(struct fixture *fixture)
-{
-	cpu_quota_reader_destroy(fixture->reader);
-	cgroup_tree_finish(&fixture->tree);
-}
-
-static void write_file(struct fixture *fixture, const char *path, const char *text)
-{
-	cgroup_tree_write(&fixture->tree, path, text);
-}
-
-static unsigned read_usable(struct fixture *fixture)
-{
-	cpu_quota_read(fixture->reader, &fixture->quota);
-	return fixture->quota.usable;
-}
 
 static bool is_as_expected(const struct cpu_quota *quota, const struct row *row)
 {
