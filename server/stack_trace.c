@@ -13,7 +13,7 @@
 /* What a walk has come to. */
 struct walk {
 	const struct stack_snapshot *snapshot;
-	uintptr_t fp; /* of the innermost frame; 0: not known */
+	struct stack_registers at; /* of the innermost frame */
 	Dwarf_Addr pcs[STACK_FRAMES_MAX];
 	unsigned count;
 	Dwarf_Word last_sp; /* of the outermost frame so far */
@@ -60,8 +60,8 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void
 static bool set_registers(Dwfl_Thread *thread, void *arg)
 {
 	const struct walk *walk = ((struct stack_tracer *)arg)->walk;
-	const struct stack_registers *at = &walk->snapshot->registers;
-	const Dwarf_Word sp = at->sp, fp = walk->fp, link = at->link;
+	const struct stack_registers *at = &walk->at;
+	const Dwarf_Word sp = at->sp, fp = at->fp, link = at->link;
 
 	dwfl_thread_state_register_pc(thread, at->pc);
 	return dwfl_thread_state_registers(thread, UNWIND_SP, 1, &sp) &&
@@ -106,18 +106,6 @@ static int walk_thread(Dwfl_Thread *thread, void *arg)
  */
 enum likelihood { NO_FRAME, SOME_FRAME, MAYBE_FRAME, SURE_FRAME };
 
-/* Whether the chain that begins at @fp leads to the bottom, where 0 is. */
-static bool is_chain(const struct stack_snapshot *snapshot, uintptr_t fp)
-{
-	const uintptr_t *saved = word_at(snapshot, fp);
-
-	while (saved != NULL && *saved > fp) {
-		fp = *saved;
-		saved = word_at(snapshot, fp);
-	}
-	return saved != NULL && *saved == 0;
-}
-
 /* NULL: nothing is mapped there. (dwfl_addrmodule() counts gaps to the module before.) */
 static Dwfl_Module *module_at(struct stack_tracer *tracer, Dwarf_Addr pc)
 {
@@ -127,6 +115,31 @@ static Dwfl_Module *module_at(struct stack_tracer *tracer, Dwarf_Addr pc)
 	if (module != NULL)
 		(void)dwfl_module_info(module, NULL, NULL, &end, NULL, NULL, NULL, NULL);
 	return pc < end ? module : NULL;
+}
+
+/* Whether the frame at @fp returns to code. */
+static bool returns_to_code(struct stack_tracer *tracer, const struct stack_snapshot *snapshot,
+                            uintptr_t fp)
+{
+	const uintptr_t *returns_to = word_at(snapshot, fp + sizeof(fp));
+
+	return returns_to != NULL && module_at(tracer, *returns_to - 1) != NULL;
+}
+
+/* Whether a chain of frames begins at @fp, all of which return to code, and leads to that of the
+ * runtime at the bottom, where 0 is. */
+static bool is_chain(struct stack_tracer *tracer, const struct stack_snapshot *snapshot,
+                     uintptr_t fp)
+{
+	const uintptr_t *saved = word_at(snapshot, fp);
+
+	while (saved != NULL && *saved > fp && returns_to_code(tracer, snapshot, fp)) {
+		fp = *saved;
+		saved = word_at(snapshot, fp);
+		if (saved != NULL && *saved == 0)
+			return true;
+	}
+	return false;
 }
 
 /* 0: it has no name. */
@@ -150,7 +163,7 @@ static enum likelihood likelihood(struct stack_tracer *tracer, const struct walk
 	unsigned char code[CALL_BYTES];
 	uint64_t target = 0;
 
-	if (returns_to == NULL || !is_chain(walk->snapshot, fp) ||
+	if (returns_to == NULL || !is_chain(tracer, walk->snapshot, fp) ||
 	    pread(tracer->memory_fd, code, sizeof(code), (off_t)(*returns_to - sizeof(code))) !=
 	            sizeof(code))
 		return NO_FRAME;
@@ -241,14 +254,35 @@ static bool is_runtime(const struct stack_frame *frame)
 	                         strcmp(frame->function, "context_start") == 0);
 }
 
+/* From a stub that the linker has put between two functions, for which there is no table, to where
+ * it returns. False: it is none. */
+static bool leave_stub(struct stack_tracer *tracer, struct walk *walk)
+{
+	const uintptr_t *top = word_at(walk->snapshot, walk->at.sp);
+	struct stack_registers at = {.sp = walk->at.sp, .fp = walk->at.fp};
+
+	if (walk->at.link != 0) {
+		at.pc = walk->at.link - 1;
+	} else if (top != NULL) {
+		at.pc = *top - 1;
+		at.sp += sizeof(*top);
+	}
+	if (module_at(tracer, at.pc) == NULL)
+		return false;
+	walk->at = at;
+	return true;
+}
+
 static void walk_snapshot(struct stack_tracer *tracer, struct walk *walk)
 {
-	walk->fp = walk->snapshot->registers.fp;
+	walk->at = walk->snapshot->registers;
 	walk_stack(tracer, walk);
-	if (walk->fp != 0)
+	if (walk->count == 1 && leave_stub(tracer, walk))
+		walk_stack(tracer, walk);
+	if (walk->at.fp != 0)
 		return;
-	walk->fp = find_frame(tracer, walk);
-	if (walk->fp != 0)
+	walk->at.fp = find_frame(tracer, walk);
+	if (walk->at.fp != 0)
 		walk_stack(tracer, walk);
 }
 

@@ -187,7 +187,8 @@ static void check_names(const struct stack_snapshot *snapshot, const char *const
 		if (names[found] && strcmp(frames[i].function, names[found]) == 0) {
 			assert_true(frames[i].is_own);
 			assert_non_null(strstr(frames[i].file, "tests/unit/test_stack_trace.c"));
-			assert_true(frames[i].line > 0);
+			/* An instruction that the compiler has added may have none; no call is. */
+			assert_true(i == 0 || frames[i].line > 0);
 			found++;
 		} else {
 			/* Nothing that has already returned. */
