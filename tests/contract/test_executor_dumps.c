@@ -230,6 +230,11 @@ static void take_picture(struct picture *picture)
 	picture->executor = start_executor(KINDS + 1);
 	start_all_waits(&picture->all, picture->executor);
 	dump_once_parked(picture->executor, KINDS + 1, &picture->dump);
+	/* Room that the parent had taken for more children is counted until it waits. */
+	while (picture->dump.rest > 0) {
+		task_dump_finish(&picture->dump);
+		dump_once_parked(picture->executor, KINDS + 1, &picture->dump);
+	}
 }
 
 static void put_picture_away(struct picture *picture)
